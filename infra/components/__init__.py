@@ -1,0 +1,1 @@
+"""What a stack is built of; the same whatever makes the hosts."""

@@ -1,0 +1,84 @@
+"""Hosts that exist already, listed one by one."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import ipaddress
+from typing import Any
+
+from common.names import ROLE_KINDS, nearest
+from infra.groups import roles_of
+from infra.plan import SSH_PORT, SSH_USER, HostPlan
+
+FIELDS = ("name", "address", "roles", "node_id", "host_key", "rack", "ssh_user", "ssh_port", "ssh_key_file")
+REQUIRED = ("name", "address", "roles", "host_key")
+HIGHEST_PORT = 65535
+PLAIN_KEY_PARTS = 2
+
+
+def plan_listed(hosts: object) -> tuple[HostPlan, ...]:
+    if not isinstance(hosts, list) or not hosts:
+        raise ValueError("hosts is empty: list the hosts you have, infra/stacks/static.yaml shows one")
+    return tuple(_plan_host(number, fields) for number, fields in enumerate(hosts))
+
+
+def _plan_host(number: int, fields: Any) -> HostPlan:
+    where = f"hosts[{number}]"
+    if not isinstance(fields, dict):
+        raise ValueError(f"{where} has no fields: it needs {', '.join(REQUIRED)}")
+    for key in fields:
+        if key not in FIELDS:
+            raise ValueError(f"{where}.{key} is unknown: {nearest(str(key), FIELDS)}")
+    for key in REQUIRED:
+        if not fields.get(key):
+            raise ValueError(f"{where}.{key} is missing")
+    roles = roles_of(fields["roles"], where)
+    return HostPlan(
+        name=str(fields["name"]),
+        roles=roles,
+        node_id=_node_id(fields.get("node_id"), roles, where),
+        rack=fields.get("rack"),
+        ssh_user=str(fields.get("ssh_user", SSH_USER)),
+        ssh_port=_port(fields.get("ssh_port", SSH_PORT), where),
+        address=_address(fields["address"], where),
+        host_key=_host_key(fields["host_key"], where),
+        ssh_key_file=fields.get("ssh_key_file"),
+    )
+
+
+def _node_id(value: object, roles: tuple[str, ...], where: str) -> int | None:
+    if not any(ROLE_KINDS[role] for role in roles):
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ValueError(f"{where}.node_id is {value!r}: {roles[0]} needs a whole number from 1, e.g. node_id: 1")
+    return value
+
+
+def _port(value: object, where: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= HIGHEST_PORT:
+        raise ValueError(f"{where}.ssh_port is {value!r}: it must be a port, e.g. 22")
+    return value
+
+
+def _address(value: object, where: str) -> str:
+    try:
+        return str(ipaddress.ip_address(str(value)))
+    except ValueError:
+        raise ValueError(f"{where}.address is {value!r}: it must be an IP address, e.g. 192.0.2.11") from None
+
+
+def _host_key(value: object, where: str) -> str:
+    """`type base64`, as in /etc/ssh/ssh_host_ed25519_key.pub; a comment behind it is dropped."""
+    parts = str(value).split()
+    try:
+        good = len(parts) >= PLAIN_KEY_PARTS and base64.b64decode(parts[1], validate=True)[4:].startswith(
+            parts[0].encode()
+        )
+    except binascii.Error:
+        good = False
+    if not good:
+        raise ValueError(
+            f"{where}.host_key is no public host key: copy the line of /etc/ssh/ssh_host_ed25519_key.pub on that host"
+        )
+    return " ".join(parts[:2])

@@ -1,0 +1,143 @@
+"""One host's folder and processes: start, look, end."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+import socket
+import subprocess
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from common.errors import KastellanError
+from common.run import run
+from common.wait import wait_until
+from infra.providers.nspawn.cgroup import HostGroup
+from infra.providers.nspawn.image import ensure_image
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SUPERVISOR = Path(__file__).with_name("supervise.sh")
+# Two seconds on an idle machine; many hosts at once on two busy cores need longer.
+BOOT_TIMEOUT_S = 120
+ANSWER_TIMEOUT_S = 10
+SSH_PORT = 22
+LOG_LINES = 12
+
+
+class Machine:
+    """The files and processes of a host. Nothing here knows of Pulumi."""
+
+    def __init__(self, state_dir: str, stack_id: str, name: str) -> None:
+        self.name = name
+        self.folder = Path(state_dir) / "machines" / name
+        self.group = HostGroup(stack_id, name)
+        # Unique on this machine; systemd-nspawn names the network device after it.
+        self._nspawn_name = f"{stack_id[:6]}-{name}"
+
+    @property
+    def disk(self) -> Path:
+        return self.folder / "data.img"
+
+    @property
+    def upper(self) -> Path:
+        return self.folder / "upper"
+
+    @contextlib.contextmanager
+    def lock(self) -> Iterator[None]:
+        """One at a time: a Pulumi that was killed may leave a provider at work on the same host."""
+        self.folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path = self.folder.with_name(f"{self.name}.lock")
+        with path.open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+    def make_folder(self) -> None:
+        self.folder.mkdir(exist_ok=True)
+        for name in ("upper", "work", "root", "data"):
+            (self.folder / name).mkdir(exist_ok=True)
+        self.upper.chmod(0o755)  # it is the host's root folder
+        lower = self.folder / "lower"
+        if not lower.exists():  # a host stays on the image it was made from
+            lower.unlink(missing_ok=True)
+            lower.symlink_to(ensure_image())
+
+    def step(self, name: str) -> None:
+        """A note of what is being done, for people and for tests that interrupt it just then."""
+        with (self.folder / "steps").open("a", encoding="ascii") as notes:
+            notes.write(f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S.%fZ} {name}\n")
+
+    def runs(self) -> bool:
+        return bool(self.group.processes())
+
+    def start(self, *, bridge: str, data_path: str, memory_bytes: int) -> None:
+        """Start it if it does not run. The supervisor outlives this process and its terminal."""
+        if self.runs():
+            return
+        self.group.make(memory_bytes=memory_bytes)
+        argv = [str(SUPERVISOR), "outer", self._nspawn_name, bridge, data_path, *map(str, self.group.folders)]
+        with (self.folder / "console.log").open("ab") as log:
+            supervisor = subprocess.Popen(
+                argv, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+            )
+        # Until it has joined its group, `runs` does not see it and a second start would race with it.
+        joined = wait_until(lambda: self.runs() or supervisor.poll() is not None, timeout_s=ANSWER_TIMEOUT_S)
+        if not joined or not self.runs():
+            raise self._failed("did not start")
+
+    def wait_for_login(self, address: str) -> None:
+        up = wait_until(lambda: answers(address) or not self.runs(), timeout_s=BOOT_TIMEOUT_S)
+        if not up or not self.runs():
+            raise self._failed("does not come up")
+
+    def check_host_key(self, address: str, expected: str) -> None:
+        """What answers at the address must be this host: its key was made by us, before it booted."""
+        seen = run(["ssh-keyscan", "-T", str(ANSWER_TIMEOUT_S), "-t", "ed25519", address], timeout_s=2 * ANSWER_TIMEOUT_S)
+        keys = {" ".join(line.split()[1:3]) for line in seen.splitlines() if not line.startswith("#")}
+        if keys != {expected}:
+            raise KastellanError(
+                f"{address} answers with another host key than {self.name} was given.",
+                details=f"Expected {expected}, seen: {', '.join(sorted(keys)) or 'none'}.",
+                resolution="Something else has this address: look at `ip neighbour show` and `ip route get`.",
+            )
+
+    def end(self) -> None:
+        self.group.end()
+
+    def remove(self) -> None:
+        self.end()
+        if self.folder.exists():
+            shutil.rmtree(self.folder)
+        self.folder.with_name(f"{self.name}.lock").unlink(missing_ok=True)
+
+    def namespace_process(self) -> int:
+        """A process in the mount namespace that has the host's disks."""
+        pid = int((self.folder / "pid").read_text(encoding="ascii"))
+        if pid not in self.group.processes():
+            raise self._failed("has no supervisor")
+        return pid
+
+    def mounted_root(self) -> Path:
+        """The host's root folder as its supervisor sees it: the only place to write while it runs."""
+        return Path(f"/proc/{self.namespace_process()}/root") / str(self.folder / "root").lstrip("/")
+
+    def _failed(self, what: str) -> KastellanError:
+        log = self.folder / "console.log"
+        words = log.read_text(encoding="utf-8", errors="replace").splitlines()[-LOG_LINES:] if log.exists() else []
+        return KastellanError(
+            f"Host {self.name} {what}.", details="\n".join(words), resolution=f"Its console is in {log}."
+        )
+
+
+def answers(address: str) -> bool:
+    """Whether the login service greets. A connection alone may be made by a kernel whose host is still booting."""
+    try:
+        with socket.create_connection((address, SSH_PORT), timeout=1) as connection:
+            connection.settimeout(1)
+            return connection.recv(4) == b"SSH-"
+    except OSError:
+        return False

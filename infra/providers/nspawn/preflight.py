@@ -1,0 +1,75 @@
+"""What this machine must offer before the first host is made."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import TYPE_CHECKING
+
+from common.errors import KastellanError
+from infra.quantities import format_size
+from infra.state import ROOT, state_dir
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from infra.plan import StackPlan
+
+# Program -> Debian package that has it.
+PROGRAMS = {
+    "systemd-nspawn": "systemd-container",
+    "mmdebstrap": "mmdebstrap",
+    "ip": "iproute2",
+    "mkfs.ext4": "e2fsprogs",
+    "losetup": "mount",
+    "unshare": "util-linux",
+    "ssh": "openssh-client",
+    "ssh-keygen": "openssh-client",
+}
+# A host's own layer over the image: logs, Kafka's files.
+LAYER_BYTES = 512 * 2**20
+
+
+def missing_packages() -> list[str]:
+    return sorted({package for program, package in PROGRAMS.items() if not shutil.which(program, path=_path())})
+
+
+def preflight(plan: StackPlan) -> None:
+    if os.geteuid() != 0:
+        raise KastellanError(
+            "The provider nspawn must run as root.",
+            details=f"You are user {os.geteuid()}; it boots machines, mounts disks and makes a bridge.",
+            resolution="Run it as root, e.g. with sudo -i; or use hosts you have: stack static needs no root.",
+        )
+    if missing := missing_packages():
+        raise KastellanError(
+            f"Programs are missing: Debian has them in {', '.join(missing)}.",
+            resolution=f"apt-get install {' '.join(missing)} (./kastellan up does it for you).",
+        )
+    _check_room(plan, state_dir(plan.name))
+
+
+def _check_room(plan: StackPlan, state: Path) -> None:
+    """Disks are sparse files, but what was promised must fit if it is written."""
+    disks = {host.name: state / "machines" / host.name / "data.img" for host in plan.hosts}
+    needed = sum(
+        host.disk_bytes + LAYER_BYTES if not disks[host.name].exists() else _unwritten(disks[host.name])
+        for host in plan.hosts
+    )
+    free = shutil.disk_usage(ROOT).free
+    if needed > free:
+        raise KastellanError(
+            f"There is no room for the disks of {len(plan.hosts)} hosts.",
+            details=f"They may need {format_size(needed)} more, {format_size(free)} are free at {ROOT}.",
+            resolution="Free some, or ask for less: pulumi config set --path 'kastellan:groups.broker.disk' 1GiB",
+        )
+
+
+def _unwritten(disk: Path) -> int:
+    blocks = disk.stat().st_blocks * 512
+    return max(disk.stat().st_size - blocks, 0)
+
+
+def _path() -> str:
+    """Debian's root has the sbin folders on its PATH, a cron job or `su` without dash may not."""
+    return f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin:/usr/bin:/bin"

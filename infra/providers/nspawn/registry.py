@@ -1,0 +1,114 @@
+"""What this machine knows of the stacks on it, whatever becomes of their checkouts.
+
+A record is written before anything is made, so leftovers are recognised by it and never by the look of a name.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from common.errors import KastellanError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MACHINE_DIR = Path("/var/lib/kastellan")
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class StackRecord:
+    stack_id: str
+    stack: str
+    state_dir: str
+    bridge: str
+    subnet: str
+    hosts: list[str] = field(default_factory=list)
+    version: int = VERSION
+
+
+def stack_id_for(state_dir: str) -> str:
+    """Short, because names of network devices are; from the folder, so two checkouts never meet."""
+    return hashlib.sha256(state_dir.encode()).hexdigest()[:8]
+
+
+@contextlib.contextmanager
+def machine_lock(folder: Path = MACHINE_DIR) -> Iterator[None]:
+    """Held while the machine's networks or records are looked at and changed."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def records(folder: Path = MACHINE_DIR) -> list[StackRecord]:
+    return [_read(path) for path in sorted((folder / "stacks").glob("*.json"))]
+
+
+def record_of(stack_id: str, folder: Path = MACHINE_DIR) -> StackRecord | None:
+    path = _path(stack_id, folder)
+    return _read(path) if path.exists() else None
+
+
+def write(record: StackRecord, folder: Path = MACHINE_DIR) -> None:
+    """Whole or not at all: a power cut must not leave half a record."""
+    path = _path(record.stack_id, folder)
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    fresh = path.with_suffix(".new")
+    with fresh.open("w", encoding="utf-8") as file:
+        json.dump(asdict(record), file, indent=1)
+        file.flush()
+        os.fsync(file.fileno())
+    fresh.replace(path)
+
+
+def forget(stack_id: str, folder: Path = MACHINE_DIR) -> None:
+    """The last record takes the folder with it: `down` leaves nothing behind."""
+    _path(stack_id, folder).unlink(missing_ok=True)
+    if not any((folder / "stacks").glob("*.json")):
+        with contextlib.suppress(OSError):
+            (folder / "stacks").rmdir()
+            (folder / "lock").unlink()
+            folder.rmdir()
+
+
+def add_host(stack_id: str, host: str, folder: Path = MACHINE_DIR) -> None:
+    with machine_lock(folder):
+        record = record_of(stack_id, folder)
+        if record is None:
+            raise KastellanError(
+                f"The stack of {host} has no network on this machine.",
+                details=f"No record {_path(stack_id, folder)}.",
+                resolution="Let Pulumi look and make it again: pulumi up --refresh.",
+            )
+        if host not in record.hosts:
+            write(replace(record, hosts=sorted([*record.hosts, host])), folder)
+
+
+def remove_host(stack_id: str, host: str, folder: Path = MACHINE_DIR) -> None:
+    with machine_lock(folder):
+        record = record_of(stack_id, folder)
+        if record and host in record.hosts:
+            write(replace(record, hosts=[name for name in record.hosts if name != host]), folder)
+
+
+def _path(stack_id: str, folder: Path) -> Path:
+    return folder / "stacks" / f"{stack_id}.json"
+
+
+def _read(path: Path) -> StackRecord:
+    content = json.loads(path.read_text(encoding="utf-8"))
+    if content.get("version") != VERSION:
+        raise KastellanError(
+            f"{path} was written by another version of Kastellan.",
+            details=f"It has version {content.get('version')}, this is {VERSION}.",
+            resolution="Take the stack down with the version that made it, or remove the file if nothing of it runs.",
+        )
+    return StackRecord(**content)

@@ -1,0 +1,34 @@
+#!/bin/sh
+# Runs one host: joins its control groups, mounts its disks where only it sees them, boots it, boots it again after a
+# reboot (systemd-nspawn ends there). All mounts and the loop device go with the processes: they live in a mount
+# namespace of their own, below a process whose death ends them all.
+#
+#   supervise.sh outer MACHINE BRIDGE DATA_PATH GROUP_FOLDER...     in the machine's folder
+set -eu
+stage=$1 machine=$2 bridge=$3 data_path=$4
+shift 4
+
+case $stage in
+outer)
+    # One runner per host, whoever starts a second one: two mounts of one disk would destroy it.
+    exec 9> running
+    flock --nonblock 9 || exit 75
+    for group in "$@"; do echo $$ > "$group/cgroup.procs"; done
+    echo $$ > pid
+    exec unshare --mount --pid --fork --kill-child --mount-proc --propagation slave \
+        "$0" inner "$machine" "$bridge" "$data_path"
+    ;;
+inner)
+    mount -t overlay overlay -o lowerdir=lower,upperdir=upper,workdir=work root
+    mount -o loop data.img data
+    # ':' parts source and target of a bind.
+    source=$(printf '%s' "$PWD/data" | sed 's/:/\\:/g')
+    while :; do
+        status=0
+        systemd-nspawn --quiet --keep-unit --register=no --boot --console=pipe --directory=root --machine="$machine" \
+            --network-bridge="$bridge" --bind="$source:$data_path" --resolv-conf=off --timezone=off --link-journal=no \
+            9>&- || status=$?
+        [ "$status" -eq 133 ] || exit "$status"
+    done
+    ;;
+esac

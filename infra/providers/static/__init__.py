@@ -1,0 +1,1 @@
+"""Hosts that exist already: Pulumi records them, nothing is made, changed or removed."""
