@@ -10,7 +10,7 @@ from pulumi.runtime.config import get_config_env
 from common.errors import KastellanError
 from infra.description import load_plan
 from infra.program import build
-from infra.providers import preflight
+from infra.providers import needs_of
 from infra.state import open_state
 
 
@@ -33,7 +33,7 @@ def main() -> None:
     stack = pulumi.get_stack()
     try:
         plan = load_plan(stack, folder=Path(__file__).parent / "stacks", overrides=overrides())
-        preflight(plan)
+        needs_of(plan.provider).preflight(plan)
         outputs = build(plan, open_state(stack))
     except KastellanError as error:
         # RunError shows the message alone, where another exception would show a traceback of ours.

@@ -1,17 +1,35 @@
-"""What can make hosts. Sibling packages share file names: host.py and network.py hold one Part each.
+"""What can make hosts. Sibling packages share file names:
 
-A provider package may have a `preflight(plan)` that raises before anything is made.
+- host.py and network.py hold one Part each (a provider of existing hosts has no network);
+- preflight.py says what this machine and user must have: see Needs, and `preflight(plan)` for a plan.
 """
 
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, cast
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from infra.plan import StackPlan
 
 
-def preflight(plan: StackPlan) -> None:
-    """Whether this machine and user can make the plan at all."""
-    importlib.import_module(f"infra.providers.{plan.provider}.preflight").preflight(plan)
+class Needs(Protocol):
+    """The functions of a provider's preflight.py."""
+
+    def preflight(self, plan: StackPlan) -> None:
+        """Raise unless this machine and user can make the plan now."""
+
+    def require_user(self) -> None:
+        """Raise unless this user may use the provider at all."""
+
+    def missing_packages(self) -> list[str]:
+        """Debian packages that this machine lacks for it."""
+
+    def preparations(self) -> list[tuple[str, str, Callable[[], str]]]:
+        """What takes long and can be done before: title, hint, work."""
+
+
+def needs_of(provider: str) -> Needs:
+    return cast("Needs", importlib.import_module(f"infra.providers.{provider}.preflight"))

@@ -7,10 +7,12 @@ import shutil
 from typing import TYPE_CHECKING
 
 from common.errors import KastellanError
+from infra.providers.nspawn.image import ensure_image, image_path
 from infra.quantities import format_size
 from infra.state import ROOT, state_dir
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from infra.plan import StackPlan
@@ -34,13 +36,28 @@ def missing_packages() -> list[str]:
     return sorted({package for program, package in PROGRAMS.items() if not shutil.which(program, path=_path())})
 
 
-def preflight(plan: StackPlan) -> None:
+def require_user() -> None:
     if os.geteuid() != 0:
         raise KastellanError(
             "The provider nspawn must run as root.",
             details=f"You are user {os.geteuid()}; it boots machines, mounts disks and makes a bridge.",
             resolution="Run it as root, e.g. with sudo -i; or use hosts you have: stack static needs no root.",
         )
+
+
+def preparations() -> list[tuple[str, str, Callable[[], str]]]:
+    there = image_path().is_dir()
+    hint = "looking" if there else "making a Debian with systemd, ssh, Python and Java, once, about a minute"
+
+    def image() -> str:
+        path = ensure_image()
+        return f"{path.name}, {'made before' if there else 'made'}"
+
+    return [("Base image", hint, image)]
+
+
+def preflight(plan: StackPlan) -> None:
+    require_user()
     if missing := missing_packages():
         raise KastellanError(
             f"Programs are missing: Debian has them in {', '.join(missing)}.",

@@ -9,11 +9,25 @@ from typing import TYPE_CHECKING
 from common.errors import KastellanError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from infra.plan import StackPlan
 
 
+def require_user() -> None:
+    """Any user may."""
+
+
+def missing_packages() -> list[str]:
+    return [] if shutil.which("ssh") else ["openssh-client"]
+
+
+def preparations() -> list[tuple[str, str, Callable[[], str]]]:
+    return []
+
+
 def preflight(plan: StackPlan) -> None:
-    if not shutil.which("ssh"):
+    if missing_packages():
         raise KastellanError("There is no ssh on this machine.", resolution="apt-get install openssh-client")
     for host in plan.hosts:
         if host.ssh_key_file and not Path(host.ssh_key_file).expanduser().is_file():

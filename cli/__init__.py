@@ -1,0 +1,1 @@
+"""The command line behind ./kastellan: one file a verb, thin; the work is done in the rooms it calls."""

@@ -1,0 +1,10 @@
+"""x."""
+HELP = "x"
+
+
+def configure(parser):
+    pass
+
+
+def run(arguments):
+    return 0

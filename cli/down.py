@@ -1,0 +1,64 @@
+"""Remove a stack: its hosts with their disks, and its state (keys, secrets, clients). Reports of runs stay unless
+--purge. Asks first, unless --yes.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from typing import TYPE_CHECKING
+
+from cli.locks import clear_dead_locks
+from cli.native import run_shown
+from cli.stack import exists, pulumi
+from cli.surroundings import DEFAULT_STACK, HOME, checked_stack, lay_out
+from common.errors import UsageError
+
+if TYPE_CHECKING:
+    import argparse
+    from pathlib import Path
+
+HELP = "remove a stack's hosts, disks and state"
+KEPT = "runs"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("stack", nargs="?", default=DEFAULT_STACK, help="default: %(default)s")
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+    parser.add_argument("--purge", action="store_true", help="remove the reports of its runs as well")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    stack = checked_stack(arguments.stack)
+    lay_out()
+    if not arguments.yes:
+        confirm(stack)
+    if exists(stack):
+        clear_dead_locks(stack)
+        run_shown(["pulumi", "destroy", "--yes", "--non-interactive", "--skip-preview", "--suppress-outputs", "--stack", stack])
+        pulumi("stack", "rm", "--yes", "--stack", stack)
+    remove_state(HOME / stack, purge=arguments.purge)
+    print(f"Stack {stack} is gone.")
+    return 0
+
+
+def confirm(stack: str) -> None:
+    if not sys.stdin.isatty():
+        raise UsageError(
+            f"Removing stack {stack} destroys its hosts' disks, so it must be confirmed.",
+            details="There is no terminal to ask at.",
+            resolution=f"./kastellan down {stack} --yes",
+        )
+    answer = input(f"Remove stack {stack} with its hosts, disks, keys and secrets? Type its name to confirm: ")
+    if answer.strip() != stack:
+        raise UsageError("Not confirmed, nothing was changed.", resolution=f"Type {stack} when asked, or use --yes.")
+
+
+def remove_state(folder: Path, *, purge: bool) -> None:
+    if not folder.exists():
+        return
+    for entry in folder.iterdir():
+        if entry.name != KEPT or purge:
+            shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
+    if not any(folder.iterdir()):
+        folder.rmdir()

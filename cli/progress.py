@@ -1,0 +1,78 @@
+"""What is being done and how long it takes: a live display on a terminal, a line at begin and end elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+@dataclass(frozen=True)
+class Task:
+    title: str
+    hint: str
+    """What it does and how long it usually takes, shown while it runs."""
+    work: Callable[[], str]
+    """Returns a word on the outcome."""
+
+
+def run_together(tasks: Sequence[Task]) -> None:
+    """All tasks side by side; the first error comes out when all have ended."""
+    display = _Live() if sys.stdout.isatty() else _Lines()
+    with display, ThreadPoolExecutor(max_workers=max(len(tasks), 1)) as pool:
+        futures = [pool.submit(_timed, task, display) for task in tasks]
+    for future in futures:
+        future.result()
+
+
+def _timed(task: Task, display: _Lines | _Live) -> None:
+    began_s = time.monotonic()
+    display.begin(task)
+    try:
+        outcome = task.work()
+    except BaseException:
+        display.end(task, time.monotonic() - began_s, "failed", good=False)
+        raise
+    display.end(task, time.monotonic() - began_s, outcome, good=True)
+
+
+class _Lines:
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def begin(self, task: Task) -> None:
+        print(f"... {task.title}: {task.hint}", flush=True)
+
+    def end(self, task: Task, took_s: float, outcome: str, *, good: bool) -> None:
+        print(f"{'ok ' if good else 'NO '} {task.title:<18} {took_s:6.1f} s  {outcome}", flush=True)
+
+
+class _Live:
+    def __init__(self) -> None:
+        self._console = Console(highlight=False)
+        columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+        self._progress = Progress(*columns, console=self._console, transient=True)
+        self._rows: dict[str, TaskID] = {}
+
+    def __enter__(self) -> None:
+        self._progress.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def begin(self, task: Task) -> None:
+        self._rows[task.title] = self._progress.add_task(f"{task.title}: {task.hint}", total=None)
+
+    def end(self, task: Task, took_s: float, outcome: str, *, good: bool) -> None:
+        self._progress.remove_task(self._rows[task.title])
+        mark = "[green]✓[/green]" if good else "[red]✗[/red]"
+        self._console.print(f"{mark} {task.title:<18} {took_s:6.1f} s  {outcome}")

@@ -1,0 +1,57 @@
+"""What Pulumi says of a stack, for the verbs that look at hosts."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cli.surroundings import HOME, ROOT, environment
+from common.errors import CommandFailed, KastellanError
+from common.run import run
+from common.ssh import Login
+
+PULUMI_TIMEOUT_S = 120
+
+
+@dataclass(frozen=True)
+class StackHost:
+    name: str
+    roles: list[str]
+    login: Login
+
+
+def pulumi(*words: str) -> str:
+    return run(["pulumi", "--non-interactive", *words], timeout_s=PULUMI_TIMEOUT_S, cwd=ROOT, env=environment())
+
+
+def exists(stack: str) -> bool:
+    listed = json.loads(pulumi("stack", "ls", "--json"))
+    return any(entry["name"].rpartition("/")[2] == stack for entry in listed)
+
+
+def hosts_of(stack: str) -> list[StackHost]:
+    try:
+        outputs: dict[str, Any] = json.loads(pulumi("stack", "output", "--json", "--stack", stack))
+    except CommandFailed as failure:
+        if "no stack named" not in failure.details:
+            raise
+        outputs = {}
+    if not outputs.get("hosts"):
+        raise KastellanError(
+            f"Stack {stack} is not up.", details="Pulumi has no hosts of it.", resolution=f"./kastellan up {stack}"
+        )
+    return [_host(entry, HOME / stack) for entry in outputs["hosts"]]
+
+
+def _host(entry: dict[str, Any], state: Path) -> StackHost:
+    key = entry.get("ssh_key_file")
+    login = Login(
+        address=entry["address"],
+        port=int(entry["ssh_port"]),
+        user=entry["ssh_user"],
+        key_file=Path(key).expanduser() if key else state / "ssh" / "id_ed25519",
+        known_hosts_file=state / "known_hosts",
+    )
+    return StackHost(entry["name"], entry["roles"], login)

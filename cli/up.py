@@ -1,0 +1,112 @@
+"""Bring a stack up, phase by phase: make the hosts (pulumi up --refresh), see that Ansible reaches them. What is there
+already is left as it is, what is broken is mended; interrupted, the same command goes on.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cli.locks import clear_dead_locks
+from cli.native import run_shown
+from cli.stack import hosts_of, pulumi
+from cli.surroundings import DEFAULT_STACK, ROOT, checked_stack, lay_out
+from tools.pulumi.build import ensure_pulumi, is_built, on_path
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+    from infra.plan import StackPlan
+
+HELP = "bring a stack up"
+
+
+@dataclass(frozen=True)
+class Phase:
+    name: str
+    title: str
+    run: Callable[[StackPlan], None]
+
+
+def hosts_phase(plan: StackPlan) -> None:
+    """From whatever state to hosts that Ansible reaches."""
+    pulumi("stack", "select", "--create", plan.name)
+    for lock in clear_dead_locks(plan.name):
+        print(f"Cleared a lock whose process is gone: {lock.name}")
+    flags = ["--yes", "--non-interactive", "--skip-preview", "--suppress-outputs", "--refresh"]
+    run_shown(["pulumi", "up", *flags, "--stack", plan.name])
+    run_shown(["ansible", "-i", f"inventories/{plan.name}", "-m", "ping", "all"])
+
+
+# The later phases, the cluster and its proof, are further rows here.
+PHASES = (Phase("hosts", "Hosts", hosts_phase),)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("stack", nargs="?", default=DEFAULT_STACK, help="default: %(default)s")
+    names = [phase.name for phase in PHASES]
+    parser.add_argument("--until", choices=names, default=names[-1], help="last phase to run (default: %(default)s)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    stack = checked_stack(arguments.stack)
+    began_s = time.monotonic()
+    plan = described(stack)
+    prepare(plan)
+    for phase in PHASES:
+        print(f"\n== {phase.title}")
+        phase.run(plan)
+        if phase.name == arguments.until:
+            break
+    summarize(stack, time.monotonic() - began_s)
+    return 0
+
+
+def described(stack: str) -> StackPlan:
+    """Errors of the description come before minutes of preparing; `pulumi config` has its say in the program."""
+    from infra.description import load_plan  # noqa: PLC0415 - needs packages that `doctor` must do without
+
+    return load_plan(stack, folder=ROOT / "infra" / "stacks", overrides={})
+
+
+def prepare(plan: StackPlan) -> None:
+    """What this machine must have first: Debian's packages, then the rest side by side."""
+    from cli.progress import Task, run_together  # noqa: PLC0415 - the same
+    from infra.providers import needs_of  # noqa: PLC0415 - the same
+    from tools.debian import install  # noqa: PLC0415 - the same
+
+    needs = needs_of(plan.provider)
+    needs.require_user()
+    lay_out()
+    print(f"Kastellan: stack {plan.name}, {len(plan.hosts)} hosts by provider {plan.provider}\n\n== Preparing this machine")
+    if packages := needs.missing_packages():
+
+        def installed() -> str:
+            install(packages)
+            return " ".join(packages)
+
+        run_together([Task("Debian packages", f"installing {' '.join(packages)}", installed)])
+    there = is_built() or on_path()
+    hint = "looking" if there else "building it from its Go modules, once, about 4 minutes"
+    tasks = [Task(title, hint, work) for title, hint, work in needs.preparations()]
+    run_together([*tasks, Task("Pulumi", hint, ensure_pulumi)])
+
+
+def summarize(stack: str, took_s: float) -> None:
+    hosts = hosts_of(stack)
+    first = hosts[0].name
+    other = "" if stack == DEFAULT_STACK else f" --stack {stack}"
+    tail = "" if stack == DEFAULT_STACK else f" {stack}"
+    inventory = "" if stack == DEFAULT_STACK else f"-i inventories/{stack} "
+    print(f"\n== Stack {stack} is up: {len(hosts)} hosts in {took_s:.0f} s\n")
+    for host in hosts:
+        print(f"  {host.name:<14} {host.login.address:<15} {', '.join(host.roles)}")
+    print(f"""
+Log in            ./kastellan ssh{other} {first}
+Look after it     ./kastellan status{tail}
+Native commands   eval "$(./kastellan env)", then for example
+                    pulumi preview --stack {stack}
+                    ansible {inventory}-m ping all
+Take it down      ./kastellan down{tail}""")
