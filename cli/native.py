@@ -30,7 +30,8 @@ REMEDIES = {
 # Pulumi's lines about what only begins, is only looked at, or stays as it is; and its advice after `destroy`.
 _CHATTER = re.compile(
     r"@ |    \S+ \S+ +$| ?[~+-] +\S+ \S+ (refreshing|refresh|creating|updating|deleting) \([\d.]+s\) *$"
-    r"|    pulumi:pulumi:Stack \S+ running *$|The resources in the stack have been deleted|If you want to remove the stack|$"
+    r"|    pulumi:pulumi:Stack \S+ running *$"
+    r"|The resources in the stack have been deleted|If you want to remove the stack|$"
 )
 
 

@@ -82,8 +82,7 @@ def prepare(plan: StackPlan) -> None:
     needs.require_user()
     lay_out()
     print(f"Kastellan: stack {plan.name}, {len(plan.hosts)} hosts by provider {plan.provider}")
-    print("
-== Preparing this machine")
+    print("\n== Preparing this machine")
     if packages := needs.missing_packages():
 
         def installed() -> str:
