@@ -57,7 +57,7 @@ def issue(
     chosen = options or Options()
     if chosen.store_password is not None:
         stores.checked_password(chosen.store_password)
-    files.make_directory(clients, apply=apply)
+    files.make_directory(clients, tighten=False, apply=apply)
     return [_issue_one(pki, signer, clients, identity, chosen, now=now, apply=apply) for identity in identities]
 
 

@@ -154,12 +154,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KastellanError as exc:
         _print_error(exc, as_json="--json" in words)
         return exc.exit_code
-    print(json.dumps(answer.data, ensure_ascii=False) if call.json else "\n".join(answer.lines))
+    print(json.dumps(answer.data) if call.json else "\n".join(answer.lines))
     return answer.exit_code
 
 
 def _print_error(exc: KastellanError, *, as_json: bool) -> None:
     if as_json:
         error = {"brief": exc.brief, "details": exc.details, "resolution": exc.resolution}
-        print(json.dumps({"changed": False, "error": error}, ensure_ascii=False))
+        print(json.dumps({"changed": False, "error": error}))
     print(exc, file=sys.stderr)

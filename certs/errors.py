@@ -1,13 +1,13 @@
 """The tree of errors of this room. Its leaves differ in what the caller should look at next.
 
 KastellanError
-├── UsageError ── InvalidNameError        a name, an address or a word of the call
+├── UsageError ── InvalidNameError   a name, an address or a word of the call
 ├── UnreadableError                  a file that cannot be read or parsed
 └── CertsError
-    ├── AuthorityError             the authority's files, its key, its dates
-    ├── RequestError               a signing request made on a host
-    ├── StoreError                 a bundle or PKCS#12 store on disk
-    └── BusyError                         another run holds the lock
+    ├── AuthorityError               the authority's files, its key, its dates
+    ├── RequestError                 a signing request made on a host
+    ├── StoreError                   a bundle or PKCS#12 store on disk
+    └── BusyError                    another run holds the lock
 """
 
 from __future__ import annotations

@@ -48,10 +48,13 @@ def mode_of(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def make_directory(path: Path, *, apply: bool = True) -> bool:
-    """Private directories; parents that are missing are made the same way. True if something had to change."""
+def make_directory(path: Path, *, tighten: bool = True, apply: bool = True) -> bool:
+    """Private directories; parents that are missing are made the same way. True if something had to change.
+
+    `tighten` only what is ours: whoever names /tmp does not want it closed.
+    """
     if path.is_dir():
-        if mode_of(path) == DIRECTORY:
+        if not tighten or mode_of(path) == DIRECTORY:
             return False
         if apply:
             path.chmod(DIRECTORY)

@@ -34,7 +34,8 @@ def _listed(data: bytes, word: str, good: str) -> list[object]:
         raise _bad(f"it is no JSON ({exc})", good) from exc
     if not isinstance(parsed, dict) or set(parsed) != {word} or not isinstance(parsed[word], list):
         raise _bad(f"it should be an object with the one list {word!r}", good)
-    return parsed[word]
+    listed: list[object] = parsed[word]
+    return listed
 
 
 def _order(entry: object, at: int) -> Order:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from certs import authority, files, keys, names, pem
-from certs.errors import AuthorityError, CertsError, InvalidNameError
+from certs.errors import AuthorityError, CertsError, InvalidNameError, StoreError
 from certs.keys import KeyType
 
 if TYPE_CHECKING:
@@ -106,6 +106,7 @@ class Wanted:
 def init(pki: Pki, wanted: Wanted, *, now: datetime, apply: bool = True) -> tuple[Authority | None, list[str]]:
     """Make or take over the authority, or repair modes and copies. Second value: what changed (or would)."""
     done = []
+    _refuse_foreign(pki)
     if files.make_directory(pki.path, apply=apply):
         done.append(f"made {pki.path} private")
     if not pki.path.exists():
@@ -125,6 +126,18 @@ def init(pki: Pki, wanted: Wanted, *, now: datetime, apply: bool = True) -> tupl
         if files.put(pki.root, pem.join([held.root]), files.PUBLIC, apply=apply):
             done.append(f"wrote {pki.root}")
         return held, done
+
+
+def _refuse_foreign(pki: Pki) -> None:
+    """Its mode will be changed and its key lie there, so it must be a directory for this alone."""
+    ours = {path.name for path in (pki.key, pki.chain, pki.root)} | {"lock", "issued"}
+    held = {path.name for path in pki.path.iterdir()} if pki.path.is_dir() else set()
+    if held and not held & ours:
+        raise StoreError(
+            f"{pki.path} is not empty and holds no authority.",
+            details=f"There is e.g. {min(held)!r}.",
+            resolution=f"Give a directory of its own, e.g. {pki.path / 'pki'}",
+        )
 
 
 def _how(wanted: Wanted) -> str:
