@@ -156,7 +156,7 @@ def _make(pki: Pki, wanted: Wanted, *, now: datetime) -> Authority:
         key = keys.from_pem(files.read(pki.key, "The authority's key"), where=pki.key, passphrase=wanted.passphrase)
         made = authority.create(key, name, now=now)
     files.put(pki.root, pem.join([made.root]), files.PUBLIC)
-    files.write(pki.chain, pem.join(made.chain), files.PUBLIC)
+    files.write(pki.chain, pem.join(made.chain), files.PUBLIC, durable=True)
     return made
 
 
@@ -167,7 +167,7 @@ def _keep_key(pki: Pki, key: keys.PrivateKey, passphrase: bytes | None) -> None:
             details="An authority's key is never overwritten.",
             resolution=f"Put {pki.chain} back, or move the key away if nothing trusts it.",
         )
-    files.write(pki.key, keys.to_pem(key, passphrase), files.PRIVATE, replace=False)
+    files.write(pki.key, keys.to_pem(key, passphrase), files.PRIVATE, replace=False, durable=True)
 
 
 def _compare(pki: Pki, held: Authority, wanted: Wanted) -> None:

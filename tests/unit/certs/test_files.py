@@ -37,7 +37,7 @@ def test_draft_is_private_and_gone_after_a_failure(tmp_path: Path, monkeypatch: 
     (tmp_path / "key").write_bytes(b"old")
     monkeypatch.setattr(os, "fsync", fail)
     with pytest.raises(KastellanError) as caught:
-        files.write(tmp_path / "key", b"new", files.PRIVATE)
+        files.write(tmp_path / "key", b"new", files.PRIVATE, durable=True)
     assert str(caught.value) == (
         f"{tmp_path / 'key'} cannot be written.\nNo space left on device\nCheck the directory and its space."
     )
