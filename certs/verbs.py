@@ -114,7 +114,7 @@ def do_sign(call: Namespace) -> Answer:
         outcomes = signing.sign(
             pki, signer, orders, now=now, lifetime=_lifetime(call), force=call.force, apply=not call.check
         )
-        if call.out and not call.check:
+        if call.out and outcomes[0].changed and not call.check:
             files.put(call.out, pem.join(outcomes[0].chain), files.PUBLIC)
     answer = _outcomes(outcomes, now, check=call.check, with_pem=True)
     if not call.batch and not call.out and not call.json:  # usable in a pipe
