@@ -191,7 +191,8 @@ def _outcomes(outcomes: Sequence[Outcome], now: datetime, *, check: bool, with_p
         items.append(item)
         why = "; ".join(map(str, outcome.reasons))
         state = f"{'would be made' if check else 'made'} ({why})" if why else "good as it is"
-        lines.append(f"{identity.name}: {state}, not after {item['not_after']}")
+        end = f", not after {item['not_after']}" if item["not_after"] else ""
+        lines.append(f"{identity.name}: {state}{end}")
     changed = any(outcome.changed for outcome in outcomes)
     return Answer({"changed": changed, "check": check, "items": items}, lines or ["nothing to do: no names given"])
 

@@ -29,7 +29,7 @@ def options() -> Iterator[tuple[str, str]]:
                     yield verb, option
 
 
-@pytest.mark.parametrize(("verb", "option"), options())
+@pytest.mark.parametrize(("verb", "option"), list(options()))
 def test_every_option_is_documented(verb: str, option: str) -> None:
     assert f"`{verb}`" in REFERENCE
     assert option in REFERENCE
