@@ -108,6 +108,6 @@ def test_existing_hosts_are_recorded_without_a_network(tmp_path: Path) -> None:
     from tests.unit.infra.test_description import HOST, KEY  # noqa: PLC0415 - beside its only use
 
     outputs = outputs_of({"provider": "static", "hosts": [HOST]}, tmp_path)
-    assert outputs["network"] is None
+    assert outputs["network"] == ""
     assert MADE["Host broker-1"].inputs["host_key"] == KEY
     assert not any(name.startswith("Network") for name in MADE)
