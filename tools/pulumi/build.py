@@ -90,7 +90,8 @@ def _build(folder: Path) -> None:
         shutil.rmtree(rest, ignore_errors=True)
     half.mkdir(parents=True)
     work = cache_dir() / "build" / f"pulumi-{VERSION}"
-    go = find_go() or _fetch_go(work)
+    found = find_go()
+    go = found or _fetch_go(work)
     # Modules stay writable, so that they can be removed again: they are ten times what is made of them.
     environ = {
         **os.environ,
@@ -100,6 +101,8 @@ def _build(folder: Path) -> None:
         "GOFLAGS": f"{os.environ.get('GOFLAGS', '')} -mod=readonly -modcacherw".strip(),
         "GOTOOLCHAIN": "local",
     }
+    if found is None:
+        environ["GOROOT"] = str(Path(go).parent.parent)  # the package's build does not know where it lies
     link = f"-s -w -X {SDK_MODULE}/go/common/version.Version=v{VERSION}"
     for module, package, name in ((CLI_MODULE, CLI_PACKAGE, "pulumi"), (HOST_MODULE, HOST_PACKAGE, PROGRAMS[1])):
         _fetch_modules(go, module, package, environ)
