@@ -94,7 +94,9 @@ def load(path: Path) -> Expectation:
         ) from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise UsageError(
-            f"The expectation {str(path)!r} is no YAML.", details=str(error), resolution="Mend it or leave --expect out."
+            f"The expectation {str(path)!r} is no YAML.",
+            details=str(error),
+            resolution="Mend it or leave --expect out.",
         ) from error
     return parse({} if content is None else content, name=str(path))
 

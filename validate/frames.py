@@ -125,5 +125,3 @@ def _outage_bounds(expectation: Expectation) -> dict[tuple[str, str], float]:
             if bound is not None:
                 bounds[witness, kind] = bound
     return bounds
-
-

@@ -39,7 +39,9 @@ def place_beside(ledger: str) -> str:
     if not is_url(ledger):
         beside = Path(ledger).resolve().parent / "findings"
         try:
-            if not beside.exists() or all(x.name.lstrip("._").startswith(("part-", "SUCCESS")) for x in beside.iterdir()):
+            if not beside.exists() or all(
+                x.name.lstrip("._").startswith(("part-", "SUCCESS")) for x in beside.iterdir()
+            ):
                 beside.mkdir(exist_ok=True)
                 with tempfile.TemporaryFile(dir=beside):
                     return str(beside)
@@ -59,7 +61,7 @@ def write(found: list[tuple[str, DataFrame]], out: str) -> list[str]:
     """Write all findings at once. If that fails, find out which checks crash, and write what the others found."""
     try:
         _write([frame for _, frame in found], out)
-    except Exception as error:  # noqa: BLE001  a crashed check is unknown, never passed
+    except Exception as error:
         _refuse_full_disk(error, out)
         good, crashed = [], []
         for name, frame in found:

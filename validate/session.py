@@ -34,7 +34,9 @@ def check_java() -> None:
     java = str(Path(home, "bin", "java")) if home else shutil.which("java")
     resolution = f"Install a Java runtime of version {LEAST_JAVA} or newer and put it on PATH, or set JAVA_HOME to it."
     if java is None or not Path(java).exists():
-        raise UnreadableError("Java is missing, and Spark needs it.", details=f"looked for: {java}", resolution=resolution)
+        raise UnreadableError(
+            "Java is missing, and Spark needs it.", details=f"looked for: {java}", resolution=resolution
+        )
     try:
         said = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -59,7 +61,9 @@ def java_version(text: str) -> int | None:
 
 def check_master(master: str) -> None:
     """A standalone master that does not answer would cost minutes of retries."""
-    for address in re.findall(r"([^/,\s]+:\d+)", master.removeprefix("spark://")) if master.startswith("spark://") else []:
+    for address in (
+        re.findall(r"([^/,\s]+:\d+)", master.removeprefix("spark://")) if master.startswith("spark://") else []
+    ):
         host, port = address.rsplit(":", 1)
         try:
             socket.create_connection((host.strip("[]"), int(port)), timeout=REACH_TIMEOUT_S).close()
@@ -85,6 +89,8 @@ def start(*, master: str | None = None, size_bytes: int = 0, scratch: str | None
     check_java()
     check_master(master or "")
     small = size_bytes < SMALL_BYTES
+    # A short life is not worth the second compiler's work, nor a collector with threads of its own.
+    jvm = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"] if small else []
     settings = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
@@ -93,9 +99,14 @@ def start(*, master: str | None = None, size_bytes: int = 0, scratch: str | None
         "spark.sql.shuffle.partitions": str(shuffle_partitions(size_bytes)),
         # Re-planning pays for large ledgers only: in a small one each stage costs more to plan than to run.
         "spark.sql.adaptive.enabled": str(not small).lower(),
+        # The same for code made for each query: compiling it takes longer than walking over a few thousand rows.
+        "spark.sql.codegen.wholeStage": str(not small).lower(),
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN" if small else "FALLBACK",
         "spark.sql.execution.arrow.pyspark.enabled": "false",
         "spark.task.maxFailures": "1",
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_QUIET.as_uri()}",
+        # Asked for with every expression, it triples the calls between Python and the JVM.
+        "spark.python.sql.dataFrameDebugging.enabled": "false",
+        "spark.driver.extraJavaOptions": " ".join([f"-Dlog4j2.configurationFile={_QUIET.as_uri()}", *jvm]),
     }
     if master is None or master.startswith("local"):
         settings["spark.driver.memory"] = os.environ.get("KASTELLAN_SPARK_MEMORY", "2g")

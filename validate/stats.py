@@ -127,7 +127,11 @@ def _drop_repeats(ledger: Ledger, table: str) -> None:
     differing = frame.groupBy(*single).agg(f.count("*").alias("times")).filter("times > 1").orderBy(*single)
     examples = differing.limit(3).collect()
     if table == "sent":
-        order = f.min(f.struct("outcome", "acked_offset", *(c for c in frame.columns if c not in {*single, "outcome", "acked_offset"})))
+        order = f.min(
+            f.struct(
+                "outcome", "acked_offset", *(c for c in frame.columns if c not in {*single, "outcome", "acked_offset"})
+            )
+        )
         picked = frame.groupBy(*single).agg(order.alias("kept")).select(*single, "kept.*")
         ledger.tables[table] = picked.select(*frame.columns)
     else:

@@ -236,7 +236,12 @@ def positions_of(
     whole = parts[0]
     for part in parts[1:]:
         whole = whole.join(part, on=by, how="full")
-    for name, kind in (("lowest", "bigint"), ("asked", "bigint"), ("committed", "bigint"), ("committed_only", "boolean")):
+    for name, kind in (
+        ("lowest", "bigint"),
+        ("asked", "bigint"),
+        ("committed", "bigint"),
+        ("committed_only", "boolean"),
+    ):
         if name not in whole.columns:
             whole = whole.withColumn(name, f.lit(None).cast(kind))
     # A group reads one way; where it took nothing up in a partition, what it did elsewhere counts.

@@ -16,7 +16,16 @@ if TYPE_CHECKING:
 def stale_offset(attempts: DataFrame) -> DataFrame:
     """One finding per attempt; sends and reports of one partition and clock are laid out in time and walked once."""
     acked = attempts.filter("outcome = 'acked' AND acked_offset IS NOT NULL")
-    columns = ["topic", "partition", "clock", "producer", "seq", "attempt", "weak", f.col("acked_offset").alias("offset")]
+    columns = [
+        "topic",
+        "partition",
+        "clock",
+        "producer",
+        "seq",
+        "attempt",
+        "weak",
+        f.col("acked_offset").alias("offset"),
+    ]
     # At equal times the send comes first: it was not invoked after the report.
     sends = acked.select(*columns, f.col("invoked_at").alias("at"), f.lit(0).alias("reported"))
     # A report before its own send is a broken clock, which proves nothing.

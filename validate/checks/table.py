@@ -134,19 +134,27 @@ CHECKS: tuple[Check, ...] = (
     Check("expired", _JOIN, lambda x: expired.expired(x.attempts), "gone by retention or compaction, as promised"),
     Check("withdrawn", _JOIN, lambda x: withdrawn.withdrawn(x.attempts), "gone with a transaction that did not commit"),
     Check("unseen", _JOIN, _unseen, "in the log, but the group that claims it never took it up"),
-    Check("lost-in-delivery", (*_JOIN, "commits"), _lost_in_delivery, "the group committed past it without working on it"),
+    Check(
+        "lost-in-delivery", (*_JOIN, "commits"), _lost_in_delivery, "the group committed past it without working on it"
+    ),
     Check("duplicated", _JOIN, lambda x: duplicated.duplicated(x.rows, x.attempts), "one send, several copies"),
     Check("resent", _JOIN, lambda x: resent.resent(x.rows), "the application sent it again and both are there"),
     Check("redelivered", ("delivered",), lambda x: redelivered.redelivered(x.tables["delivered"]), "taken up again"),
-    Check("effect-missing", (*_JOIN, "effects", "commits"), _effect_missing, "committed past it, and nothing came of it"),
+    Check(
+        "effect-missing", (*_JOIN, "effects", "commits"), _effect_missing, "committed past it, and nothing came of it"
+    ),
     Check("effect-repeated", (*_JOIN, "effects"), _effect_repeated, "one input, several visible effects"),
     Check("reordered", _JOIN, lambda x: reordered.reordered(x.rows), "stands before what its producer sent earlier"),
     Check("poll-skip", (*_JOIN, "delivered"), _poll_skip, "a consumer was not handed a record that is in the log"),
     Check("poll-backwards", (*_JOIN, "delivered"), _poll_backwards, "a consumer was handed an earlier offset again"),
     Check("phantom", _JOIN, lambda x: phantom.phantom(x.rows), "bears this run's marks, but nobody sent it"),
-    Check("aborted-read", _JOIN, lambda x: aborted_read.aborted_read(x.rows, x.taken), "refused or aborted, yet readable"),
+    Check(
+        "aborted-read", _JOIN, lambda x: aborted_read.aborted_read(x.rows, x.taken), "refused or aborted, yet readable"
+    ),
     Check("unacked-read", _JOIN, lambda x: unacked.unacked_read(x.rows), "no report came, and it was written"),
-    Check("unacked-absent", _JOIN, lambda x: unacked.unacked_absent(x.attempts), "no report came, and it was not written"),
+    Check(
+        "unacked-absent", _JOIN, lambda x: unacked.unacked_absent(x.attempts), "no report came, and it was not written"
+    ),
     Check("torn-transaction", _JOIN, lambda x: torn_transaction.torn_transaction(x.attempts), "only a part is visible"),
     Check("precommitted-read", (*_JOIN, "delivered"), _precommitted_read, "read as committed before it was"),
     Check("corrupt", _JOIN, lambda x: corrupt.corrupt(x.rows), "checksum or key are not what was sent"),
@@ -157,10 +165,17 @@ CHECKS: tuple[Check, ...] = (
         lambda x: inconsistent_offset.inconsistent_offset(x.attempts, x.rows),
         "one offset was promised to two records",
     ),
-    Check("offset-mismatch", _JOIN, lambda x: offset_mismatch.offset_mismatch(x.attempts), "not at the promised offset"),
-    Check("stale-offset", ("sent",), lambda x: stale_offset.stale_offset(x.attempts), "offsets went back: the log was cut"),
     Check(
-        "gap", ("sent", "log", "log_bounds"), lambda x: gap.gap(x.rows, x.bounds, x.attempts), "offsets without a record"
+        "offset-mismatch", _JOIN, lambda x: offset_mismatch.offset_mismatch(x.attempts), "not at the promised offset"
+    ),
+    Check(
+        "stale-offset", ("sent",), lambda x: stale_offset.stale_offset(x.attempts), "offsets went back: the log was cut"
+    ),
+    Check(
+        "gap",
+        ("sent", "log", "log_bounds"),
+        lambda x: gap.gap(x.rows, x.bounds, x.attempts),
+        "offsets without a record",
     ),
     Check(
         "replica-divergence",
@@ -168,7 +183,9 @@ CHECKS: tuple[Check, ...] = (
         lambda x: replica_divergence.replica_divergence(x.tables["replicas"], x.bounds),
         "replicas hold different bytes",
     ),
-    Check("unreadable", ("log_bounds",), lambda x: unreadable.unreadable(x.bounds), "the log could not be read to its end"),
+    Check(
+        "unreadable", ("log_bounds",), lambda x: unreadable.unreadable(x.bounds), "the log could not be read to its end"
+    ),
     Check(
         "watermark-backwards",
         ("watermarks",),

@@ -71,7 +71,9 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("target", type=Path, help="folder to write the Parquet ledger into")
     args = parser.parse_args(argv)
     if not args.source.is_dir():
-        print(f"There is no folder {str(args.source)!r}. Name one that holds sent.jsonl, log.jsonl ...", file=sys.stderr)
+        print(
+            f"There is no folder {str(args.source)!r}. Name one that holds sent.jsonl, log.jsonl ...", file=sys.stderr
+        )
         return 64
     print(f"{args.target}: {', '.join(convert(args.source, args.target)) or 'nothing to convert'}")
     return 0

@@ -176,7 +176,9 @@ def _open_remote(spark: SparkSession, place: str) -> Ledger:
         lacking = [c for c in columns if not c.optional and not (c.name in found and fits(found[c.name], c.kind))]
         for column in lacking:
             ledger.problems.append(
-                Problem(where, f"{table} has no column {column.name!r} of kind {column.kind}", "Write it into every file.")
+                Problem(
+                    where, f"{table} has no column {column.name!r} of kind {column.kind}", "Write it into every file."
+                )
             )
         if not lacking:
             good = {c.name: found[c.name] for c in columns if c.name in found and fits(found[c.name], c.kind)}

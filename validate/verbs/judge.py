@@ -17,7 +17,9 @@ help = "judge a ledger"  # noqa: A001  the word argparse uses
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("ledger", metavar="DIR", help="folder (or Hadoop URL) with sent/, log/, log_bounds/ ...")
-    parser.add_argument("--expect", type=Path, metavar="FILE", help="what is expected (default: DIR/EXPECT.yml, if any)")
+    parser.add_argument(
+        "--expect", type=Path, metavar="FILE", help="what is expected (default: DIR/EXPECT.yml, if any)"
+    )
     parser.add_argument("--out", metavar="DIR", help="where findings go (default: findings/ beside the ledger)")
     parser.add_argument("--spark-master", metavar="URL", help="Spark cluster to judge on (default: this machine)")
     parser.add_argument("--json", action="store_true", help="print the summary as JSON and nothing else")
