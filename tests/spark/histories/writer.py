@@ -282,7 +282,8 @@ class History:
     # -- writing ---------------------------------------------------------------------------------------------------
 
     def partitions(self) -> set[tuple[str, int]]:
-        rows = [*self.rows["sent"], *self.rows["log"]]
+        """Every partition that any row speaks of: a judge cannot know one whose bounds were not read."""
+        rows = [row for rows in self.rows.values() for row in rows if "partition" in row]
         return {(row["topic"], row["partition"]) for row in rows} | set(self.bounds_given)
 
     def bounds_rows(self) -> list[Row]:
