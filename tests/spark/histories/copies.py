@@ -180,8 +180,8 @@ def reordered_unclean(h: History) -> None:
 
 @history("two producers have no order between them")
 def not_reordered_producers(h: History) -> None:
-    h.keep("orders", 0, seq=0, offset=1, at=0)
-    h.keep("orders", 0, seq=1, offset=0, at=0, producer="q")
+    h.keep("orders", 0, seq=0, offset=2, at=0)
+    h.kept("orders", 0, 2, at=0, producer="q")
 
 
 @history("two partitions have no order between them")

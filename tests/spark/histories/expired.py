@@ -306,8 +306,8 @@ def superseded_by_unplaced(h: History) -> None:
 )
 def unplaced_tombstone_of_other_producer(h: History) -> None:
     gone(h)
+    h.keep("orders", 0, seq=0, offset=1, key=b"other", producer="q")
     h.acked("orders", 0, seq=1, offset=None, key=b"k", value_null=True, producer="q")
-    h.keep("orders", 0, seq=1, offset=1, key=b"other")
 
 
 # -- tombstones ----------------------------------------------------------------------------------------------------

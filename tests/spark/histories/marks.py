@@ -96,11 +96,11 @@ def reserved_end(h: History) -> None:
     h.in_log("orders", 0, offset=3, seq=3)
 
 
-@history("below a reservation nothing is covered", violation("phantom", seq=1))
+@history("below a reservation nothing is covered", violation("phantom", seq=0, attempt=1), allowed("resent", None))
 def reserved_before(h: History) -> None:
     h.kept("orders", 0, 1)
-    h.reserve("orders", 0, 2, 4)
-    h.in_log("orders", 0, offset=1, seq=1)
+    h.reserve("orders", 0, 1, 3)
+    h.in_log("orders", 0, offset=1, seq=0, attempt=1)
 
 
 @history("another producer's reservation covers nothing", violation("phantom", producer="p", seq=1))
