@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -73,6 +74,7 @@ def _decide(
     spark: SparkSession, ledger: Ledger, counted: Counted, expectation: Expectation, frames: Frames, out: str
 ) -> Summary:
     tally = Tally(frames, counted)
+    frames = replace(frames, seen=tally.seen)
     found, reasons = found_by_checks(spark, frames)
     reasons += output.write([(name, turn(frame, expectation)) for name, frame in found], out)
     written = output.Written(spark, out)
@@ -103,7 +105,7 @@ def found_by_checks(spark: SparkSession, frames: Frames) -> tuple[list[tuple[str
     found: list[tuple[str, DataFrame]] = []
     crashed: list[str] = []
     for check in CHECKS:
-        if not frames.has.issuperset(check.needs):
+        if not frames.has.issuperset(check.needs) or (check.when and not any(map(frames.seen.get, check.when))):
             continue
         try:
             frame = check.find(frames)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import shutil
@@ -86,6 +87,9 @@ def shuffle_partitions(size_bytes: int) -> int:
 
 def start(*, master: str | None = None, size_bytes: int = 0, scratch: str | None = None) -> SparkSession:
     """A session for one judgement. Whatever Spark says before its log is set up goes to a file, not the terminal."""
+    # PySpark logs an exception as JSON besides raising it.
+    logging.getLogger("DataFrameQueryContextLogger").disabled = True
+    logging.getLogger("SQLQueryContextLogger").disabled = True
     check_java()
     check_master(master or "")
     small = size_bytes < SMALL_BYTES

@@ -49,6 +49,6 @@ def unless(excused: str | Column, otherwise: str) -> Column:
 def firsts(frame: DataFrame, keys: list[str], *carry: str) -> DataFrame:
     """One row per `keys`: the first in (topic, partition, seq, offset) order, with what it carries."""
     order = ["topic", "partition", "seq", "offset", "attempt", "producer"]
-    rest = [name for name in (*order, *carry) if name not in keys]
+    rest = [name for name in dict.fromkeys((*order, *carry)) if name not in keys]
     first = f.min(f.struct(*rest)).alias("first")
     return frame.groupBy(*keys).agg(first).select(*keys, *(f.col(f"first.{name}").alias(name) for name in rest))

@@ -44,17 +44,18 @@ def outages(probes: DataFrame) -> DataFrame:
     Where no ok comes before, the first probe opens it; where none comes after, the last sign of life closes it.
     """
     series = [*_SERIES, "clock"]
+    whole = Window.partitionBy(*series)
     # An ok without an end is taken as of its start: the latest moment that is known of it.
-    seen = probes.withColumn("at", f.coalesce("done_at", "invoked_at"))
-    edges = seen.groupBy(*series).agg(f.min("invoked_at").alias("first"), f.max("at").alias("last"))
-    oks = seen.filter("outcome = 'ok'").select(*series, "at")
-    points = oks.unionByName(edges.select(*series, f.col("first").alias("at"))).distinct()
-    order = Window.partitionBy(*series).orderBy("at")
-    intervals = points.withColumn("until", f.lead("at").over(order)).join(edges, on=series, how="inner")
-    intervals = intervals.select(
-        *series, f.col("at").alias("since"), f.coalesce("until", "last").alias("until"),
-        f.col("until").isNull().alias("open"),
-    ).withColumnsRenamed({name: f"i_{name}" for name in series})  # fmt: skip
+    seen = probes.withColumn("at", f.coalesce("done_at", "invoked_at")).withColumns(
+        {"first": f.min("invoked_at").over(whole), "last": f.max(f.coalesce("done_at", "invoked_at")).over(whole)}
+    )
+    oks = seen.filter("outcome = 'ok'").select(*series, "at", "last")
+    points = oks.unionByName(seen.select(*series, f.col("first").alias("at"), "last")).distinct()
+    until = f.lead("at").over(whole.orderBy("at"))
+    intervals = points.withColumn("next", until).select(
+        *(f.col(name).alias(f"i_{name}") for name in series),
+        f.col("at").alias("since"), f.coalesce("next", "last").alias("until"), f.col("next").isNull().alias("open"),
+    )  # fmt: skip
     bad = seen.filter("outcome <> 'ok'")
     same = [bad[name].eqNullSafe(intervals[f"i_{name}"]) for name in series]
     began = (bad["invoked_at"] < intervals["until"]) | (intervals["open"] & (bad["invoked_at"] <= intervals["until"]))
