@@ -45,20 +45,29 @@ def build(spark: SparkSession, ledger: Ledger, counted: Counted, expectation: Ex
     tables = ledger.tables
     unclean = expectation.unclean
     facts = Facts(tuple(counted.run_ids), counted.tombstones, counted.compacted)
-    endings = endings_of(tables["transactions"]) if ledger.has("transactions") else None
+    # Unions leave many small partitions behind, and every check would start a task for each.
+    parts = int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
+
+    def kept(frame: DataFrame) -> DataFrame:
+        """Computed once, and without a past: else Spark would analyse the whole way here again for every check."""
+        return frame.coalesce(parts).localCheckpoint(eager=False)
+
+    endings = kept(endings_of(tables["transactions"])) if ledger.has("transactions") else None
     log_bounds = tables.get("log_bounds")
-    bounds = bounds_of(log_bounds if log_bounds is not None else empty(spark, "log_bounds"))
+    bounds = kept(bounds_of(log_bounds if log_bounds is not None else empty(spark, "log_bounds")))
     sent = marked_sent(tables["sent"] if ledger.has("sent") else empty(spark, "sent"), endings, unclean)
     log = tables["log"] if ledger.has("log") else empty(spark, "log")
-    rows = traced_rows(named_log(log, sent, facts), sent, tables.get("reservations"), bounds, unclean).persist()
+    rows = kept(traced_rows(named_log(log, sent, facts), sent, tables.get("reservations"), bounds, unclean))
     # Where no log was read nobody knows what is absent: without bounds every absence is undecided.
     limits = bounds if ledger.has("log") else bounds.limit(0)
-    attempts = judged_attempts(sent, rows, limits, facts).persist()
-    taken = taken_up(tables["delivered"], rows, sent).persist() if ledger.has("delivered") else None
-    commits = effective_commits(tables["commits"], endings) if ledger.has("commits") else None
+    attempts = kept(judged_attempts(sent, rows, limits, facts))
+    taken = kept(taken_up(tables["delivered"], rows, sent)) if ledger.has("delivered") else None
+    commits = kept(effective_commits(tables["commits"], endings)) if ledger.has("commits") else None
     claims = _claims(spark, expectation)
     positions = positions_of(tables.get("delivered"), tables.get("group_starts"), commits)
-    if positions is None and claims is not None:
+    if positions is not None:
+        positions = kept(positions)
+    elif claims is not None:
         positions = _no_positions(spark)
     return Frames(
         has=frozenset(tables),
@@ -70,7 +79,7 @@ def build(spark: SparkSession, ledger: Ledger, counted: Counted, expectation: Ex
         taken=taken,
         positions=positions,
         commits=commits,
-        effects=ended(tables["effects"], endings) if ledger.has("effects") else None,
+        effects=kept(ended(tables["effects"], endings)) if ledger.has("effects") else None,
         claims=claims,
         unclean=unclean,
         outage_bounds=_outage_bounds(expectation),
@@ -79,13 +88,6 @@ def build(spark: SparkSession, ledger: Ledger, counted: Counted, expectation: Ex
         healed=all(end is not None for _, _, end in fault_spans(ledger.faults)),
         healed_at=max((x.at for x in ledger.faults if x.phase == "healed"), default=None),
     )
-
-
-def release(frames: Frames) -> None:
-    """Give back what was kept, so that a long-lived session does not fill up."""
-    for frame in (frames.attempts, frames.rows, frames.taken):
-        if frame is not None:
-            frame.unpersist()
 
 
 def fault_spans(faults: Sequence[Fault]) -> list[tuple[str, datetime, datetime | None]]:

@@ -54,10 +54,7 @@ def judge(spark: SparkSession, place: str, expectation: Expectation, out: str) -
             resolution="Seal or copy the named file again.",
         ) from error
     frames = preparation.build(spark, ledger, counted, expectation)
-    try:
-        return _decide(spark, ledger, counted, expectation, frames, out)
-    finally:
-        preparation.release(frames)
+    return _decide(spark, ledger, counted, expectation, frames, out)
 
 
 def _settle(spark: SparkSession) -> None:
