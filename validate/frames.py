@@ -19,7 +19,9 @@ from validate.checks.frames import (
     taken_up,
     traced_rows,
 )
+from validate.checks.stale_offset import COLUMNS as STALE_COLUMNS
 from validate.checks.table import Frames
+from validate.first_pass import only, without
 from validate.ledger.read import SPARK_TYPE
 from validate.ledger.schema import TABLES
 
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from validate.expect import Expectation
+    from validate.first_pass import Settled
     from validate.ledger.read import Fault, Ledger
     from validate.stats import Counted
 
@@ -40,7 +43,14 @@ def empty(spark: SparkSession, table: str) -> DataFrame:
     return spark.createDataFrame([], t.StructType(fields))
 
 
-def build(spark: SparkSession, ledger: Ledger, counted: Counted, expectation: Expectation) -> Frames:
+def build(
+    spark: SparkSession,
+    ledger: Ledger,
+    counted: Counted,
+    expectation: Expectation,
+    settled: Settled,
+    all_sent: DataFrame | None,
+) -> Frames:
     """Join what belongs together, once; `attempts` and `rows` are kept, since nearly every check reads them."""
     tables = ledger.tables
     unclean = expectation.unclean
@@ -61,6 +71,10 @@ def build(spark: SparkSession, ledger: Ledger, counted: Counted, expectation: Ex
     # Where no log was read nobody knows what is absent: without bounds every absence is undecided.
     limits = bounds if ledger.has("log") else bounds.limit(0)
     attempts = kept(judged_attempts(sent, rows, limits, facts))
+    timed = attempts.select(*STALE_COLUMNS)
+    if settled.untimed and all_sent is not None:
+        slow = marked_sent(only(all_sent, settled.untimed), endings, unclean)
+        timed = timed.unionByName(slow.select(*STALE_COLUMNS))
     taken = kept(taken_up(tables["delivered"], rows, sent)) if ledger.has("delivered") else None
     commits = kept(effective_commits(tables["commits"], endings)) if ledger.has("commits") else None
     claims = _claims(spark, expectation)
@@ -74,6 +88,8 @@ def build(spark: SparkSession, ledger: Ledger, counted: Counted, expectation: Ex
         attempts=attempts,
         rows=rows,
         bounds=bounds,
+        timed=timed,
+        open_bounds=without(bounds, settled.partitions),
         tables=tables,
         endings=endings,
         taken=taken,

@@ -12,8 +12,10 @@ from validate import output
 from validate.checks.finding import FINDING, VIOLATION
 from validate.checks.table import CHECKS
 from validate.expect import Expectation, load, merge_verdicts, parse, turn
+from validate.first_pass import Settled, set_aside, settle
 from validate.ledger.read import is_url, open_ledger
 from validate.progress import shortfalls
+from validate.session import SMALL_BYTES
 from validate.stats import count
 from validate.summary import Summary
 from validate.tally import Tally
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
 
     from validate.checks.table import Frames
     from validate.ledger.read import Ledger
-    from validate.stats import Counted
 
 EXPECT_FILE = "EXPECT.yml"
 
@@ -41,23 +42,36 @@ def expectation_beside(place: str) -> Expectation:
     return load(path) if not is_url(place) and path.exists() else Expectation()
 
 
-def judge(spark: SparkSession, place: str, expectation: Expectation, out: str) -> Summary:
-    """The whole judgement; what cannot be read becomes a problem of the summary, not an exception."""
-    _settle(spark)
+def judge(
+    spark: SparkSession, place: str, expectation: Expectation, out: str, *, sums_first: bool | None = None
+) -> Summary:
+    """The whole judgement; what cannot be read becomes a problem of the summary, not an exception.
+
+    `sums_first` settles what adds up before anything is joined; by default where the ledger is large enough to gain.
+    """
+    _prepare(spark)
     ledger = open_ledger(spark, place)
+    if sums_first is None:
+        sums_first = ledger.size_bytes >= SMALL_BYTES or is_url(place)
+    all_sent = ledger.tables.get("sent")
     try:
-        counted = count(ledger)
+        settled = settle(ledger, expectation) if sums_first else Settled()
+        set_aside(ledger, settled, spark)
+        counted = count(ledger, settled)
     except Exception as error:  # a file whose content is broken behind a good footer
         raise UnreadableError(
             "A part of the ledger cannot be read.",
             details=output.first_lines(error),
             resolution="Seal or copy the named file again.",
         ) from error
-    frames = preparation.build(spark, ledger, counted, expectation)
-    return _decide(spark, ledger, counted, expectation, frames, out)
+    frames = preparation.build(spark, ledger, counted, expectation, settled, all_sent)
+    summary = _decide(spark, ledger, Tally(frames, counted, settled), expectation, frames, out)
+    if expectation.progress and all_sent is not None:
+        summary.miss(shortfalls(all_sent, frames.bounds, ledger.faults, expectation.progress))
+    return summary
 
 
-def _settle(spark: SparkSession) -> None:
+def _prepare(spark: SparkSession) -> None:
     """What reading relies on, also in a session that somebody else made."""
     for key, value in (
         ("spark.sql.session.timeZone", "UTC"),
@@ -68,17 +82,14 @@ def _settle(spark: SparkSession) -> None:
 
 
 def _decide(
-    spark: SparkSession, ledger: Ledger, counted: Counted, expectation: Expectation, frames: Frames, out: str
+    spark: SparkSession, ledger: Ledger, tally: Tally, expectation: Expectation, frames: Frames, out: str
 ) -> Summary:
-    tally = Tally(frames, counted)
     frames = replace(frames, seen=tally.seen)
     found, reasons = found_by_checks(spark, frames)
     reasons += output.write([(name, turn(frame, expectation)) for name, frame in found], out)
     written = output.Written(spark, out)
     excess = [told for rule in expectation.rules if (told := rule.excess(written.seen(rule))) is not None]
     reasons += [told for rule in expectation.rules if (told := rule.shortfall(written.seen(rule))) is not None]
-    if expectation.progress and ledger.has("sent"):
-        reasons += shortfalls(ledger.tables["sent"], frames.bounds, ledger.faults, expectation.progress)
     reasons += tally.reasons
     failed = bool(excess) or any(numbers[VIOLATION] for numbers in written.counts.values())
     verdict = merge_verdicts(["failed" if failed else "passed", "unknown" if reasons else "passed"])

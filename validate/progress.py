@@ -81,7 +81,7 @@ def _idle(sent: DataFrame, bounds: DataFrame, spans: list[Phase], least: dict[st
     for row in rows:
         for phase in spans:
             waits = phase.name == "during" and serving is not None
-            if waits and row["partition"] not in serving.get(row["topic"], ()):
+            if waits and row["partition"] not in (serving or {}).get(row["topic"], ()):
                 continue
             seen = row[phase.name] or 0
             if seen < least["acked_per_partition"]:

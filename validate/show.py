@@ -74,8 +74,7 @@ def _examples(summary: Summary, out: Console) -> None:
 
 def _place(finding: dict[str, Any]) -> str:
     words = [f"{finding['topic']}/{finding['partition']}"]
-    for name in ("offset", "producer", "seq", "attempt"):
-        if finding[name] is not None:
-            words.append(f"{name} {finding[name]}")
+    numbered = ("offset", "producer", "seq", "attempt")
+    words.extend(f"{name} {finding[name]}" for name in numbered if finding[name] is not None)
     words += [str(finding[name]) for name in ("detail", "note") if finding[name]]
     return ", ".join(words)

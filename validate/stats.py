@@ -15,7 +15,9 @@ from validate.ledger.read import Ledger, invalid_rows, valid
 from validate.ledger.schema import TABLES
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column
+    from pyspark.sql import Column, Row
+
+    from validate.first_pass import Settled
 
 # What may stand only once in a table: two rows that differ cannot both be true.
 _SINGLE: dict[str, list[str]] = {
@@ -39,16 +41,38 @@ class Counted:
     repeated: dict[str, int] = field(default_factory=dict)
 
 
-def count(ledger: Ledger) -> Counted:
+def count(ledger: Ledger, settled: Settled) -> Counted:
     """One job over all tables. Rows that break the schema are taken out of the ledger and told as problems."""
     branches = [_branch(ledger, table) for table in ledger.tables]
     branches += [_repeats(ledger, table) for table in _SINGLE if ledger.has(table)]
-    counted = Counted()
+    counted = Counted(rows=dict(settled.rows), outcomes={"acked": settled.acked}, run_ids=sorted(settled.run_ids))
     if not branches:
         return counted
+    broken = _add_up(counted, reduce(DataFrame.unionAll, branches).collect())
+    for table in sorted(broken):
+        ledger.problems.extend(invalid_rows(ledger, table))
+        ledger.tables[table] = ledger.tables[table].filter(valid(table))
+    for table in counted.repeated:
+        _drop_repeats(ledger, table)
+    counted.acked = counted.outcomes.get("acked", 0)
+    if "sent" in broken or "sent" in counted.repeated:
+        counted.acked = settled.acked + ledger.tables["sent"].filter("outcome = 'acked'").count()
+    if len(counted.run_ids) > 1:
+        ledger.problems.append(
+            Problem(
+                "sent, reservations",
+                f"{len(counted.run_ids)} runs are mixed: {', '.join(sorted(counted.run_ids)[:5])}",
+                "Judge the ledger of each run alone.",
+            )
+        )
+    return counted
+
+
+def _add_up(counted: Counted, rows: list[Row]) -> set[str]:
+    """Fill in the numbers; returns the tables that have rows nobody can judge."""
     clocks: set[int] = set()
     broken: set[str] = set()
-    for row in reduce(DataFrame.unionAll, branches).collect():
+    for row in rows:
         table, outcome = row["table"], row["outcome"]
         if table.startswith("twice:"):
             if row["n"]:
@@ -65,23 +89,7 @@ def count(ledger: Ledger) -> Counted:
         counted.compacted = counted.compacted or (table == "log_bounds" and bool(row["flagged"]))
         clocks |= {row["clock_low"], row["clock_high"]} - {None}
     counted.one_clock = len(clocks) <= 1
-    for table in sorted(broken):
-        ledger.problems.extend(invalid_rows(ledger, table))
-        ledger.tables[table] = ledger.tables[table].filter(valid(table))
-    for table in counted.repeated:
-        _drop_repeats(ledger, table)
-    counted.acked = counted.outcomes.get("acked", 0)
-    if "sent" in broken or "sent" in counted.repeated:
-        counted.acked = ledger.tables["sent"].filter("outcome = 'acked'").count()
-    if len(counted.run_ids) > 1:
-        ledger.problems.append(
-            Problem(
-                "sent, reservations",
-                f"{len(counted.run_ids)} runs are mixed: {', '.join(sorted(counted.run_ids)[:5])}",
-                "Judge the ledger of each run alone.",
-            )
-        )
-    return counted
+    return broken
 
 
 def _branch(ledger: Ledger, table: str) -> DataFrame:
@@ -121,7 +129,7 @@ def _repeats(ledger: Ledger, table: str) -> DataFrame:
 
 
 def _drop_repeats(ledger: Ledger, table: str) -> None:
-    """Two equal rows are one row written twice. Rows that differ are a problem; acked is then believed, to hide no loss."""
+    """Two equal rows are one row written twice. Rows that differ are a problem; acked is believed, to hide no loss."""
     single = _SINGLE[table]
     frame = ledger.tables[table].distinct()
     differing = frame.groupBy(*single).agg(f.count("*").alias("times")).filter("times > 1").orderBy(*single)

@@ -13,7 +13,7 @@ SHOWN = 1000
 
 @dataclass
 class Summary:
-    """Counts are exact whatever is shown. `reasons` says why a verdict is not passed, `problems` what was unreadable."""
+    """Counts are exact whatever is shown. `reasons` says why it is not passed, `problems` what was unreadable."""
 
     verdict: str
     checked: dict[str, int]
@@ -29,6 +29,12 @@ class Summary:
     @property
     def exit_code(self) -> int:
         return EXIT_OF[self.verdict]
+
+    def miss(self, reasons: list[str]) -> None:
+        """Something had to happen and did not: what would have passed is unknown."""
+        self.reasons += reasons
+        if reasons and self.verdict == "passed":
+            self.verdict = "unknown"
 
     def to_json(self) -> dict[str, Any]:
         return {

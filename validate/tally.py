@@ -19,6 +19,7 @@ from validate.checks.stale_offset import stale_uncompared
 
 if TYPE_CHECKING:
     from validate.checks.table import Frames
+    from validate.first_pass import Settled
     from validate.stats import Counted
 
 _LOW_BITS = 0xFFFFFFFF
@@ -50,7 +51,7 @@ def _of_rows() -> dict[str, Column]:
 class Tally:
     """Classes, sums and skipped pairs in one job, which also fills the kept frames."""
 
-    def __init__(self, frames: Frames, counted: Counted) -> None:
+    def __init__(self, frames: Frames, counted: Counted, settled: Settled) -> None:
         self.checked = {
             "sent": counted.rows.get("sent", 0),
             **{name: counted.outcomes.get(name, 0) for name in ("acked", "refused", "unknown")},
@@ -79,6 +80,10 @@ class Tally:
                 self._sums(row["topic"])["acked"] += (row["high"] << 32) + row["low"]
                 self._sums(row["topic"])["found_once"] += (row["high2"] << 32) + row["low2"]
         self.seen |= self.acked
+        self.acked["found"] += settled.acked
+        for topic, total in settled.sums.items():
+            for name in ("acked", "found_once", "read"):
+                self._sums(topic)[name] += total
         self._doubts(counted.acked, unequal, unbounded)
 
     def _doubts(self, acked: int, unequal: int, unbounded: int) -> None:

@@ -119,10 +119,7 @@ def traced_rows(
     rows = named.join(writers, on=[*_MEANT, "attempt"], how="left")
     rows = rows.withColumn("known", f.col("s_outcome").isNotNull())
     rows = rows.withColumn("s_weak", f.coalesce("s_weak", topic_in(unclean)))
-    if reservations is not None:
-        rows = _covered(rows, reservations)
-    else:
-        rows = rows.withColumn("covered", f.col("known"))
+    rows = rows.withColumn("covered", f.col("known")) if reservations is None else _covered(rows, reservations)
     rows = rows.join(
         f.broadcast(bounds.select("topic", "partition", "isolation")), on=["topic", "partition"], how="left"
     )

@@ -13,23 +13,19 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
+_SHOWN = ["topic", "partition", "clock", "producer", "seq", "attempt", "weak"]
+COLUMNS = [*_SHOWN, "outcome", "acked_offset", "invoked_at", "done_at"]
+
+
 def stale_offset(attempts: DataFrame) -> DataFrame:
     """One finding per attempt; sends and reports of one partition and clock are laid out in time and walked once."""
     acked = attempts.filter("outcome = 'acked' AND acked_offset IS NOT NULL")
-    columns = [
-        "topic",
-        "partition",
-        "clock",
-        "producer",
-        "seq",
-        "attempt",
-        "weak",
-        f.col("acked_offset").alias("offset"),
-    ]
+    named = acked.withColumn("offset", f.col("acked_offset"))
+    columns = [*_SHOWN, "offset"]
     # At equal times the send comes first: it was not invoked after the report.
-    sends = acked.select(*columns, f.col("invoked_at").alias("at"), f.lit(0).alias("reported"))
+    sends = named.select(*columns, f.col("invoked_at").alias("at"), f.lit(0).alias("reported"))
     # A report before its own send is a broken clock, which proves nothing.
-    reports = acked.filter("done_at >= invoked_at").select(
+    reports = named.filter("done_at >= invoked_at").select(
         *columns, f.col("done_at").alias("at"), f.lit(1).alias("reported")
     )
     before = (

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -12,6 +10,9 @@ import pyarrow.parquet as pq
 from pyspark.sql import types as t
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
     from validate.ledger.schema import Column, Kind
 
 # Arrow's name of a type -> how Spark is to read it. Nanoseconds come as plain numbers (spark.sql.legacy...nanosAsLong).

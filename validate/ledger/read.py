@@ -67,7 +67,7 @@ def open_ledger(spark: SparkSession, place: str) -> Ledger:
         raise UsageError(
             f"There is no ledger folder {str(root)!r}.",
             details="It is a file." if root.exists() else "",
-            resolution="Name the folder that holds sent/, log/ and log_bounds/, e.g. .kastellan/local/runs/<run>/ledger.",
+            resolution="Name the folder that holds sent/, log/ ..., e.g. .kastellan/local/runs/<run>/ledger.",
         )
     ledger = Ledger({})
     for table, columns in TABLES.items():
@@ -95,7 +95,7 @@ def valid(table: str) -> SparkColumn:
 
 
 def invalid_rows(ledger: Ledger, table: str) -> list[Problem]:
-    """Which column of which file breaks the schema's promises, and how often. Asked only once it is known that one does."""
+    """Which column of which file breaks the schema's promises, and how often. Asked only if one does."""
     frame = ledger.tables[table].filter(~valid(table)).withColumn("file", f.input_file_name())
     broken: list[tuple[Column, str, SparkColumn]] = []
     for column in TABLES[table]:

@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
     if not is_url(place) and not Path(place).is_dir():
         raise UsageError(
             f"There is no ledger folder {place!r}.",
-            resolution="Name the folder that holds sent/, log/ and log_bounds/, e.g. .kastellan/local/runs/<run>/ledger.",
+            resolution="Name the folder that holds sent/, log/ ..., e.g. .kastellan/local/runs/<run>/ledger.",
         )
     expectation = load(args.expect) if args.expect else judge.expectation_beside(place)
     out = args.out or output.place_beside(place)
