@@ -21,8 +21,6 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import functions as f
-
 from validate import session
 
 if TYPE_CHECKING:
@@ -56,10 +54,10 @@ def records(spark: SparkSession, count: int, *, in_turn: bool) -> DataFrame:
         "'20260301T120000Z-s7' AS run_id", f"concat('load-', {batch} % {PRODUCERS}) AS producer", "'bench' AS topic",
         "CAST(partition AS INT) AS partition", "offset",
         f"({batch} DIV {PRODUCERS}) * {BATCH} + offset % {BATCH} AS seq", "0 AS attempt",
-        "crc32(CAST(xxhash64(partition, offset) AS BINARY)) AS crc",
+        "xxhash64(partition, offset) & 4294967295L AS crc",
         "xxhash64(offset, partition) & 2147483647L AS random_int",
         f"timestamp_micros({START_US} + offset * {pause_us}) AS at",
-        f"timestamp_micros({START_US} + offset * {pause_us} + {LATENCY_US} + xxhash64(offset) & 4095) AS reported",
+        f"timestamp_micros({START_US} + offset * {pause_us} + {LATENCY_US} + (xxhash64(offset) & 4095)) AS reported",
     )  # fmt: skip
 
 
