@@ -1,0 +1,104 @@
+"""What a host has, seen by looking: memory, disks, ports, clock, Java, an installed Kafka, a formatted disk."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import time
+from typing import Any
+
+TIMEOUT_S = 20
+_JAVA_VERSION = re.compile(r'version "(?:1\.)?(\d+)')
+_OWNER = re.compile(r'"(?P<name>[^"]+)",pid=(?P<pid>\d+)')
+
+
+def run(argv: list[str]) -> str:
+    """Its output, or nothing at all: a program that is missing is a finding, made elsewhere."""
+    try:
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout or done.stderr
+
+
+def java_major(java: str) -> int | None:
+    match = _JAVA_VERSION.search(run([java, "-version"]))
+    return int(match.group(1)) if match else None
+
+
+def memory_mib() -> int:
+    with open("/proc/meminfo", encoding="ascii") as file:
+        total = next(line for line in file if line.startswith("MemTotal:"))
+    mib = int(total.split()[1]) // 1024
+    try:  # a container may have less than its machine
+        with open("/sys/fs/cgroup/memory.max", encoding="ascii") as file:
+            limit = file.read().strip()
+    except OSError:
+        return mib
+    return mib if limit == "max" else min(mib, int(limit) // 2**20)
+
+
+def free_mib(path: str) -> int:
+    """Room where `path` lies or will lie."""
+    while not os.path.isdir(path):
+        path = os.path.dirname(path)
+    return shutil.disk_usage(path).free // 2**20
+
+
+def ports_taken(ports: list[int], unit_pid: int) -> dict[str, str]:
+    """Port -> who listens there, if it is not our own service."""
+    taken = {}
+    for line in run(["ss", "-Hltnp"]).splitlines():
+        fields = line.split(maxsplit=5)
+        port = fields[3].rpartition(":")[2]
+        owner = _OWNER.search(fields[5]) if len(fields) > 5 else None  # noqa: PLR2004 - columns of ss
+        if port.isdigit() and int(port) in ports and not (owner and int(owner["pid"]) == unit_pid):
+            taken[port] = owner["name"] if owner else "another process"
+    return taken
+
+
+def unit_pid(unit: str) -> int:
+    answer = run(["systemctl", "show", "--property=MainPID", "--value", unit]).strip()
+    return int(answer) if answer.isdigit() else 0
+
+
+def disk(folder: str) -> dict[str, Any]:
+    """What formatting left in a data directory: whose it is, and whether a node ever ran on it."""
+    found: dict[str, Any] = {"path": folder, "formatted": False, "started": False}
+    try:
+        with open(os.path.join(folder, "meta.properties"), encoding="utf-8") as file:
+            lines = dict(line.strip().split("=", maxsplit=1) for line in file if "=" in line and line[0] != "#")
+    except FileNotFoundError:
+        return found
+    number = lines.get("node.id", lines.get("broker.id", ""))
+    found |= {"formatted": True, "cluster_id": lines.get("cluster.id", ""), "directory_id": lines.get("directory.id")}
+    found["node_id"] = int(number) if number.isdigit() else None
+    # Formatting writes bootstrap.checkpoint and a first snapshot; the state of the quorum is written by a running node.
+    found["started"] = os.path.exists(os.path.join(folder, "__cluster_metadata-0", "quorum-state"))
+    return found
+
+
+def install_problems(folder: str, manifest: dict[str, str]) -> list[str]:
+    """Files that are missing, foreign or not what was fetched. Empty: installed as it should be."""
+    if not os.path.isdir(folder):
+        return ["not installed"]
+    problems = []
+    for name, expected in manifest.items():
+        try:
+            with open(os.path.join(folder, name), "rb") as file:
+                seen = hashlib.sha256(file.read()).hexdigest()
+        except OSError:
+            problems.append(f"{name} is missing")
+            continue
+        if seen != expected:
+            problems.append(f"{name} was changed")
+    libs = os.path.join(folder, "libs")
+    foreign = [name for name in sorted(os.listdir(libs)) if f"libs/{name}" not in manifest] if manifest else []
+    return problems + [f"libs/{name} does not belong there" for name in foreign]
+
+
+def now_s() -> float:
+    return time.time()
