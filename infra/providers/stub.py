@@ -8,7 +8,7 @@ path may change freely.
 from __future__ import annotations
 
 import importlib
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from pulumi.dynamic import (
     CheckFailure,
@@ -20,7 +20,8 @@ from pulumi.dynamic import (
     UpdateResult,
 )
 
-from infra.providers.base import Part, Props
+if TYPE_CHECKING:
+    from infra.providers.base import Part, Props
 
 # Pulumi keeps the pickled provider among a resource's inputs.
 _PULUMI_OWN = "__provider"

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from common.run import run
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 DISK_TIMEOUT_S = 120
 

@@ -91,9 +91,7 @@ class Host(Part):
             machine.step("seed")
             seed.seed(machine.upper, props)
             machine.step("boot")
-            machine.start(
-                bridge=props["bridge"], data_path=props["data_path"], memory_bytes=props["memory_bytes"]
-            )
+            machine.start(bridge=props["bridge"], data_path=props["data_path"], memory_bytes=props["memory_bytes"])
         machine.step("login")
         machine.wait_for_login(props["address"])
         machine.step("keys")

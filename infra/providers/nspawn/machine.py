@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import os
 import shutil
 import socket
 import subprocess
@@ -96,7 +95,9 @@ class Machine:
 
     def check_host_key(self, address: str, expected: str) -> None:
         """What answers at the address must be this host: its key was made by us, before it booted."""
-        seen = run(["ssh-keyscan", "-T", str(ANSWER_TIMEOUT_S), "-t", "ed25519", address], timeout_s=2 * ANSWER_TIMEOUT_S)
+        seen = run(
+            ["ssh-keyscan", "-T", str(ANSWER_TIMEOUT_S), "-t", "ed25519", address], timeout_s=2 * ANSWER_TIMEOUT_S
+        )
         keys = {" ".join(line.split()[1:3]) for line in seen.splitlines() if not line.startswith("#")}
         if keys != {expected}:
             raise KastellanError(

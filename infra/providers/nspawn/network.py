@@ -131,7 +131,9 @@ def _taken() -> list[tuple[ipaddress.IPv4Network, str]]:
     for route in _ip("route", "show", "table", "all"):
         destination = route.get("dst", "default")
         if destination != "default" and ":" not in destination:
-            taken.append((ipaddress.IPv4Network(destination, strict=False), f"a route by {route.get('dev', 'no device')}"))
+            taken.append(
+                (ipaddress.IPv4Network(destination, strict=False), f"a route by {route.get('dev', 'no device')}")
+            )
     return taken
 
 

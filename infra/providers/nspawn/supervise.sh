@@ -19,6 +19,8 @@ outer)
         "$0" inner "$machine" "$bridge" "$data_path"
     ;;
 inner)
+    # systemd-nspawn leaves files in /run; here they go with this namespace.
+    mount -t tmpfs -o mode=0755 tmpfs /run
     mount -t overlay overlay -o lowerdir=lower,upperdir=upper,workdir=work root
     mount -o loop data.img data
     # ':' parts source and target of a bind.
