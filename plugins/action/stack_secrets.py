@@ -11,7 +11,7 @@ import yaml
 from ansible.errors import AnsibleActionFail, AnsibleError
 from ansible.parsing.vault import VaultLib, VaultSecret
 from ansible.plugins.action import ActionBase
-from ansible_collections.kastellan.kafka.plugins.module_utils.quorum_ids import random_id
+from ..module_utils.quorum_ids import random_id
 
 PASSWORD_BYTES = 24
 PRIVATE, PRIVATE_DIRECTORY = 0o600, 0o700

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.kastellan.kafka.plugins.module_utils.properties_text import jaas, plain
+from .properties_text import jaas, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

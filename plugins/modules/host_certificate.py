@@ -8,7 +8,7 @@ import subprocess
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.kastellan.kafka.plugins.module_utils.managed_file import FileError, look, settle
+from ..module_utils.managed_file import FileError, look, settle
 
 DOCUMENTATION = r"""
 module: host_certificate

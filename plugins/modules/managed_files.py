@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.kastellan.kafka.plugins.module_utils.managed_file import FileError, settle
+from ..module_utils.managed_file import FileError, settle
 
 DOCUMENTATION = r"""
 module: managed_files

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.kastellan.kafka.plugins.module_utils import node_look
+from ..module_utils import node_look
 
 DOCUMENTATION = r"""
 module: node_facts

@@ -30,7 +30,7 @@ TIMEOUT_S = 1200
 PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1"
 
 
-def ensure(version: str) -> dict[str, str]:
+def ensure(version: str) -> dict[str, str | bool]:
     """Paths of tar and manifest. Two callers at once fetch once; a tar under its final name is whole."""
     jars = read_lock(version)
     name = f"kafka_2.13-{version}-{_fingerprint(version, jars)}"
@@ -39,9 +39,10 @@ def ensure(version: str) -> dict[str, str]:
     tar, manifest = folder / f"{name}.tar", folder / f"{name}.json"
     with (folder / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (tar.is_file() and manifest.is_file()):
+        fetched = not (tar.is_file() and manifest.is_file())
+        if fetched:
             _make(version, jars, tar, manifest)
-    return {"version": version, "archive": str(tar), "manifest": str(manifest)}
+    return {"version": version, "archive": str(tar), "manifest": str(manifest), "fetched": fetched}
 
 
 def _fingerprint(version: str, jars: list[Jar]) -> str:

@@ -1,0 +1,150 @@
+"""The roles' thinking, as filters: each hands its work to a tested function."""
+
+from __future__ import annotations
+
+import ipaddress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from ..module_utils import (
+    cluster_document,
+    client_files,
+    node_properties,
+    preflight_rules,
+    properties_text,
+    quorum_ids,
+    scram_bootstrap,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+KAFKA_GROUPS = (node_properties.BROKER, node_properties.CONTROLLER)
+
+
+def nodes(names: list[str], hostvars: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What every node must know of every other. Role defaults are not among hostvars, so they are repeated here."""
+    found = []
+    for name in names:
+        variables = hostvars[name]
+        login = variables.get("ansible_host", name)
+        found.append({
+            "name": name,
+            "login_address": login,
+            "address": variables.get("kafka_advertised_host") or login,
+            "node_id": variables.get("kafka_node_id"),
+            "roles": [group for group in KAFKA_GROUPS if group in variables["group_names"]],
+            "rack": variables.get("kafka_rack") or None,
+        })  # fmt: skip
+    return found
+
+
+def known_variables(roles_dir: str) -> list[str]:
+    """Every public variable of every role: their argument specifications name them all."""
+    names: set[str] = set()
+    for path in sorted(Path(roles_dir).glob("*/meta/argument_specs.yml")):
+        specs = yaml.safe_load(path.read_text(encoding="utf-8"))["argument_specs"]
+        for spec in specs.values():
+            names |= spec.get("options", {}).keys()
+    return sorted(names)
+
+
+def initial_controllers(settings: dict[str, Any], cluster_id: str) -> str:
+    addresses = node_properties.quorum_addresses(settings)
+    voters = node_properties.controllers(settings["nodes"])
+    return ",".join(
+        f"{node['node_id']}@{address}:{quorum_ids.directory_id(cluster_id, int(node['node_id']))}"
+        for node, address in zip(voters, addresses, strict=True)
+    )
+
+
+def data_folder(path: str, user: str, group: str) -> dict[str, str]:
+    return {"path": path, "state": "directory", "mode": "0750", "owner": user, "group": group}
+
+
+def tool_link(name: str, current: str) -> dict[str, str]:
+    return {"path": f"/usr/local/bin/{name}", "state": "link", "target": f"{current}/bin/{name}"}
+
+
+def host_entry(node: dict[str, Any]) -> dict[str, str]:
+    return {"name": node["name"], "address": node["login_address"]}
+
+
+def firewall_rules(settings: dict[str, Any]) -> list[dict[str, Any]]:
+    """Clients come from anywhere, nodes from where nodes are."""
+    own = ("BROKER", "CONTROLLER")
+    opened = node_properties.listeners_of(settings)
+    clients = [int(listener["port"]) for listener in opened if listener["name"] not in own]
+    inner = [int(listener["port"]) for listener in opened if listener["name"] in own]
+    addresses = sorted({node[name] for node in settings["nodes"] for name in ("address", "login_address")})
+    sources = [address for address in addresses if _is_address(address)]
+    rules = [{"ports": clients, "sources": []}] if clients else []
+    return [*rules, {"ports": inner, "sources": sources}]
+
+
+def signing_request(variables: Mapping[str, Any], all_nodes: list[dict[str, Any]]) -> dict[str, Any]:
+    """Names and addresses come from the inventory; the host's request adds only its public key."""
+    node = next(node for node in all_nodes if node["name"] == variables["inventory_hostname"])
+    aliases, addresses = list(variables.get("kafka_certificate_aliases") or []), []
+    for address in dict.fromkeys([node["address"], node["login_address"]]):
+        (addresses if _is_address(address) else aliases).append(address)
+    asked = variables["__kafka_requested"]
+    return {
+        "name": node["name"],
+        "aliases": [alias for alias in aliases if alias != node["name"]],
+        "addresses": addresses,
+        "request": asked["request"],
+        "certificate": asked["certificate"] or None,
+    }
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def admin_properties(user: str, login: dict[str, Any]) -> str:
+    """For the tools on a host; the authority is named, since it lies there already."""
+    return properties_text.document({
+        "bootstrap.servers": login["sasl_servers"],
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": login["mechanism"],
+        "sasl.jaas.config": properties_text.jaas(login["mechanism"], username=user, password=login["password"]),
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.location": login["ca_path"],
+    })  # fmt: skip
+
+
+class FilterModule:
+    def filters(self) -> dict[str, Callable[..., Any]]:
+        return {
+            "admin_properties": admin_properties,
+            "client_files": client_files.files,
+            "cluster_document": cluster_document.document,
+            "data_folder": data_folder,
+            "firewall_rules": firewall_rules,
+            "host_entry": host_entry,
+            "initial_controllers": initial_controllers,
+            "inventory_problems": preflight_rules.inventory_problems,
+            "inventory_warnings": preflight_rules.inventory_warnings,
+            "known_variables": known_variables,
+            "listeners_of": node_properties.listeners_of,
+            "node_problems": preflight_rules.node_problems,
+            "nodes": nodes,
+            "principal": node_properties.principal,
+            "properties_key": properties_text.key,
+            "properties_value": properties_text.value,
+            "scram_credentials": scram_bootstrap.credentials,
+            "server_properties": node_properties.server_properties,
+            "servers": cluster_document.servers,
+            "signing_request": signing_request,
+            "super_users": node_properties.super_users,
+            "tool_link": tool_link,
+            "unknown_variables": preflight_rules.unknown_variables,
+            "voter_problems": preflight_rules.voter_problems,
+        }
