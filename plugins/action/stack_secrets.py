@@ -28,7 +28,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible has no types
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         result: dict[str, Any] = super().run(tmp, task_vars)
         folder = Path(self._task.args["state_dir"])
-        users: list[str] = self._task.args["users"]
+        # Ansible's own kinds of text know where they come from, which YAML cannot write.
+        users = [f"{user}" for user in self._task.args["users"]]
         apply = not self._task.check_mode
         try:
             held = self._read(folder)
