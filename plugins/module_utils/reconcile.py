@@ -1,0 +1,100 @@
+"""What all reconciling modules share: a change, its diff, strays, and waiting until a change can be seen."""
+
+from __future__ import annotations
+
+import fnmatch
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from .errors import BadInputError, UnsettledError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+POLL_FIRST_S = 0.02
+POLL_MAX_S = 0.5
+
+
+@dataclass(frozen=True)
+class Change:
+    """One step of a plan. `before` and `after` are shown in the diff: never a secret in them."""
+
+    action: str
+    name: str
+    line: str
+    before: dict[str, Any] = field(default_factory=dict)
+    after: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a module reports."""
+
+    changes: Sequence[Change] = ()
+    strays: Sequence[str] = ()
+    warnings: Sequence[str] = ()
+
+    def result(self) -> dict[str, Any]:
+        return {
+            "changed": bool(self.changes),
+            "plan": [change.line for change in self.changes],
+            "strays": list(self.strays),
+            "diff": difference(self.changes),
+        }
+
+
+def difference(changes: Sequence[Change]) -> dict[str, dict[str, Any]]:
+    """Only what changes, by name, as Ansible's --diff shows it."""
+    sides: dict[str, dict[str, Any]] = {"before": {}, "after": {}}
+    for change in changes:
+        for side, values in (("before", change.before), ("after", change.after)):
+            if values:
+                sides[side].setdefault(change.name, {}).update(values)
+    return sides
+
+
+def refuse_duplicates(kind: str, names: Iterable[str]) -> None:
+    seen: set[str] = set()
+    twice = sorted({name for name in names if name in seen or seen.add(name)})  # type: ignore[func-returns-value]
+    if twice:
+        raise BadInputError(
+            f"{kind} declared more than once: {', '.join(twice)}.", resolution="Keep one entry for each."
+        )
+
+
+def refuse_to_remove_all(kind: str, *, declared: bool, strays: Sequence[str]) -> None:
+    """An empty list is far more often a mistake than a wish."""
+    if strays and not declared:
+        raise BadInputError(
+            f"remove_strays with an empty list of {kind} would remove all {len(strays)} that the cluster has.",
+            details=f"The first: {', '.join(strays[:3])}.",
+            resolution="Declare what is to stay, or name what is to go with state: absent.",
+        )
+
+
+def is_ignored(name: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def short_name(principal: str) -> str:
+    return principal.removeprefix("User:")
+
+
+def principal(name: str) -> str:
+    """Principals are declared by their short name; this alone adds the kind."""
+    return name if ":" in name else f"User:{name}"
+
+
+def wait_for(done: Callable[[], Sequence[str]], *, timeout_s: float, what: str, resolution: str) -> None:
+    """Until `done` names nothing any more. It is asked often at first, since most things take milliseconds."""
+    deadline_s = time.monotonic() + timeout_s
+    pause_s = POLL_FIRST_S
+    while missing := done():
+        if time.monotonic() > deadline_s:
+            shown = ", ".join(missing[:5]) + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")  # noqa: PLR2004
+            raise UnsettledError(
+                f"{what} within {timeout_s:g} s.", details=f"Still open: {shown}.", resolution=resolution
+            )
+        time.sleep(pause_s)
+        pause_s = min(pause_s * 1.5, POLL_MAX_S)
