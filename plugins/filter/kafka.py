@@ -84,6 +84,12 @@ def firewall_rules(settings: dict[str, Any]) -> list[dict[str, Any]]:
     return [*rules, {"ports": inner, "sources": sources}]
 
 
+def restart_order(all_nodes: list[dict[str, Any]], names: list[str], controller_id: int) -> list[dict[str, Any]]:
+    """The active controller last: it moves once instead of once a node."""
+    due = [node for node in all_nodes if node["name"] in names]
+    return sorted(due, key=lambda node: (int(node["node_id"]) == controller_id, int(node["node_id"])))
+
+
 def signing_request(variables: Mapping[str, Any], all_nodes: list[dict[str, Any]]) -> dict[str, Any]:
     """Names and addresses come from the inventory; the host's request adds only its public key."""
     node = next(node for node in all_nodes if node["name"] == variables["inventory_hostname"])
@@ -139,6 +145,7 @@ class FilterModule:
             "principal": node_properties.principal,
             "properties_key": properties_text.key,
             "properties_value": properties_text.value,
+            "restart_order": restart_order,
             "scram_credentials": scram_bootstrap.credentials,
             "server_properties": node_properties.server_properties,
             "servers": cluster_document.servers,
