@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import getpass
 import ipaddress
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -84,10 +86,38 @@ def firewall_rules(settings: dict[str, Any]) -> list[dict[str, Any]]:
     return [*rules, {"ports": inner, "sources": sources}]
 
 
+def logins(names: list[str], hostvars: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """How to reach each host by ssh, for whoever works on hosts without Ansible."""
+    found = {}
+    for name in names:
+        variables = hostvars[name]
+        words = f"{variables.get('ansible_ssh_common_args', '')} {variables.get('ansible_ssh_extra_args', '')}"
+        known = re.search(r"UserKnownHostsFile=\"?([^\"']+)", words)
+        found[name] = {
+            "user": variables.get("ansible_user") or getpass.getuser(),
+            "port": variables.get("ansible_port") or 22,
+            "key_file": variables.get("ansible_ssh_private_key_file"),
+            "known_hosts_file": known.group(1) if known else "~/.ssh/known_hosts",
+        }
+    return found
+
+
 def restart_order(all_nodes: list[dict[str, Any]], names: list[str], controller_id: int) -> list[dict[str, Any]]:
     """The active controller last: it moves once instead of once a node."""
     due = [node for node in all_nodes if node["name"] in names]
     return sorted(due, key=lambda node: (int(node["node_id"]) == controller_id, int(node["node_id"])))
+
+
+def scram_users(
+    users: list[dict[str, Any]], passwords: Mapping[str, str], mechanisms: list[str], iterations: int
+) -> list[dict[str, Any]]:
+    """What module kafka_scram_users takes: users have every SCRAM mechanism that is offered, unless they say which."""
+    offered = [name for name in mechanisms if name.startswith("SCRAM-")]
+    defaults = {"mechanisms": offered, "iterations": iterations}
+    return [
+        {**defaults, **user, **({} if user.get("state") == "absent" else {"password": passwords[user["name"]]})}
+        for user in users
+    ]
 
 
 def signing_request(variables: Mapping[str, Any], all_nodes: list[dict[str, Any]]) -> dict[str, Any]:
@@ -140,6 +170,7 @@ class FilterModule:
             "inventory_warnings": preflight_rules.inventory_warnings,
             "known_variables": known_variables,
             "listeners_of": node_properties.listeners_of,
+            "logins": logins,
             "node_problems": preflight_rules.node_problems,
             "nodes": nodes,
             "principal": node_properties.principal,
@@ -147,6 +178,7 @@ class FilterModule:
             "properties_value": properties_text.value,
             "restart_order": restart_order,
             "scram_credentials": scram_bootstrap.credentials,
+            "scram_users": scram_users,
             "server_properties": node_properties.server_properties,
             "servers": cluster_document.servers,
             "signing_request": signing_request,

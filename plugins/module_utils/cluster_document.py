@@ -8,9 +8,7 @@ from typing import Any
 
 from .node_properties import BROKER, TIMEOUTS_MS, bracketed, super_users
 
-# Ports of these are for clients; the address of every other listener is the nodes' own affair.
 ZOOKEEPER_SESSION_MS = 18000
-ACL_DEFAULTS = {"host": "*", "permission": "Allow", "pattern": "literal"}
 
 
 def servers(settings: dict[str, Any], listener_name: str) -> str:
@@ -47,7 +45,7 @@ def document(settings: dict[str, Any], more: dict[str, Any]) -> str:
         "operations": more["operations"],
         "faults_allowed": more["faults_allowed"],
         "super_users": super_users(settings),
-        "acls": [_acl(acl) for acl in more["acls"] if acl.get("state", "present") == "present"],
+        "acls": [acl for entry in more["acls"] if entry.get("state", "present") == "present" for acl in _acls(entry)],
     }
     return json.dumps(made, indent=1, ensure_ascii=False) + "\n"
 
@@ -99,17 +97,19 @@ def _topic(topic: dict[str, Any]) -> dict[str, Any]:
     return {"name": topic["name"], **numbers, "config": config}
 
 
-def _acl(acl: dict[str, Any]) -> dict[str, Any]:
-    merged = ACL_DEFAULTS | {name: value for name, value in acl.items() if value is not None}
-    return {
-        "principal": merged["principal"],
-        "host": merged["host"],
-        "operation": _word(merged["operation"]),
-        "permission": _word(merged["permission"]),
-        "resource_type": _word(merged["resource_type"]),
-        "resource_name": merged["resource_name"],
-        "pattern": str(merged.get("pattern_type", merged["pattern"])).lower(),
+def _acls(entry: dict[str, Any]) -> list[dict[str, Any]]:
+    """An entry may name several operations; for Kafka each is an ACL of its own."""
+    operations = entry.get("operations") or entry["operation"]
+    common = {
+        "principal": entry["principal"].removeprefix("User:"),
+        "host": entry.get("host") or "*",
+        "permission": _word(entry.get("permission") or "allow"),
+        "resource_type": _word(entry["resource_type"]),
+        "resource_name": entry.get("name") or entry.get("resource_name") or "kafka-cluster",
+        "pattern": (entry.get("pattern_type") or "literal").lower(),
     }
+    names = [operations] if isinstance(operations, str) else operations
+    return [{**common, "operation": _word(operation)} for operation in names]
 
 
 def _word(text: str) -> str:

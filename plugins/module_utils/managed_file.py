@@ -10,6 +10,7 @@ import secrets
 import stat
 from typing import Any
 
+UNCHANGED = -1  # for chown
 BEGIN, END = "# BEGIN {}", "# END {}"
 
 
@@ -65,7 +66,9 @@ def _name_of(ask: Any, number: int, field: str) -> str:
 def _wanted(entry: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
     if entry["state"] == "link":
         return {"kind": "link", "target": entry["target"]}
-    wanted = {"kind": entry["state"], "owner": entry["owner"], "group": entry["group"], "mode": entry["mode"]}
+    wanted = {"kind": entry["state"], "mode": entry["mode"]}
+    # Without an owner it is whoever runs this, and another one that is there stays.
+    wanted |= {name: entry[name] for name in ("owner", "group") if entry[name]}
     if entry["state"] == "file":
         wanted["content"] = entry["content"]
         if entry.get("block"):  # a part of a file that belongs to others: their mode and owner stay
@@ -97,7 +100,7 @@ def _apply(path: str, before: dict[str, Any], wanted: dict[str, Any], differs: s
     else:
         if "kind" in differs:
             os.mkdir(path, 0o700)
-        os.chown(path, _uid(wanted["owner"]), _gid(wanted["group"]))
+        os.chown(path, _uid(wanted.get("owner")), _gid(wanted.get("group")))
         os.chmod(path, int(wanted["mode"], 8))
 
 
@@ -109,7 +112,7 @@ def _write(path: str, wanted: dict[str, Any]) -> None:
         with open(descriptor, "w", encoding="utf-8", errors="surrogateescape", newline="") as file:
             file.write(wanted["content"])
             file.flush()
-            os.fchown(file.fileno(), _uid(wanted["owner"]), _gid(wanted["group"]))
+            os.fchown(file.fileno(), _uid(wanted.get("owner")), _gid(wanted.get("group")))
             os.fchmod(file.fileno(), int(wanted["mode"], 8))
             os.fsync(file.fileno())
         os.replace(draft, path)
@@ -132,12 +135,12 @@ def _remove(path: str, kind: str) -> None:
         os.unlink(path)
 
 
-def _uid(owner: str) -> int:
-    return int(owner) if owner.isdigit() else pwd.getpwnam(owner).pw_uid
+def _uid(owner: str | None) -> int:
+    return pwd.getpwnam(owner).pw_uid if owner else UNCHANGED
 
 
-def _gid(group: str) -> int:
-    return int(group) if group.isdigit() else grp.getgrnam(group).gr_gid
+def _gid(group: str | None) -> int:
+    return grp.getgrnam(group).gr_gid if group else UNCHANGED
 
 
 def _diff(entry: dict[str, Any], before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:

@@ -32,8 +32,8 @@ options:
         description: Name of a part of a file that belongs to others; O(files[].content) is that part only.
         type: str
       target: {description: Where a link leads., type: str}
-      owner: {description: Owner., type: str, default: root}
-      group: {description: Group., type: str, default: root}
+      owner: {description: Owner; empty leaves it to whoever runs this., type: str, default: root}
+      group: {description: Group; empty likewise., type: str, default: root}
       mode: {description: Mode in octal digits., type: str, default: "0644"}
       secret: {description: Leave the content out of the diff., type: bool, default: false}
 attributes:
