@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from cli.locks import clear_dead_locks
-from cli.native import run_shown
+from cli.native import is_pulumi_chatter, run_shown
 from cli.stack import exists, pulumi
 from cli.surroundings import DEFAULT_STACK, HOME, checked_stack, lay_out
 from common.errors import UsageError
@@ -35,7 +35,8 @@ def run(arguments: argparse.Namespace) -> int:
         confirm(stack)
     if exists(stack):
         clear_dead_locks(stack)
-        run_shown(["pulumi", "destroy", "--yes", "--non-interactive", "--skip-preview", "--suppress-outputs", "--stack", stack])
+        flags = ["--yes", "--non-interactive", "--skip-preview", "--suppress-outputs"]
+        run_shown(["pulumi", "destroy", *flags, "--stack", stack], hide=is_pulumi_chatter)
         pulumi("stack", "rm", "--yes", "--stack", stack)
     remove_state(HOME / stack, purge=arguments.purge)
     print(f"Stack {stack} is gone.")

@@ -12,7 +12,7 @@ from cli.surroundings import ROOT, environment
 from common.errors import KastellanError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 # What a program's words mean for the user: pattern -> what to do.
 REMEDIES = {
@@ -21,24 +21,43 @@ REMEDIES = {
         "made with: put that one back."
     ),
     r"the stack is currently locked": (
-        "Another pulumi works on this stack: wait for it. If it runs on another machine and is surely dead: pulumi cancel."
+        "Another pulumi works on this stack: wait for it. If it runs on another machine and is surely dead: "
+        "pulumi cancel."
     ),
 }
 
 
-def run_shown(argv: Sequence[str]) -> None:
-    """Its output goes to the terminal as it comes; KastellanError if it fails."""
+# Pulumi's lines about what only begins, is only looked at, or stays as it is; and its advice after `destroy`.
+_CHATTER = re.compile(
+    r"@ |    \S+ \S+ +$| ?[~+-] +\S+ \S+ (refreshing|refresh|creating|updating|deleting) \([\d.]+s\) *$"
+    r"|    pulumi:pulumi:Stack \S+ running *$"
+    r"|The resources in the stack have been deleted|If you want to remove the stack|$"
+)
+
+
+def is_pulumi_chatter(line: str) -> bool:
+    return _CHATTER.match(line.rstrip("\n")) is not None
+
+
+def is_pong(line: str) -> bool:
+    """Lines of a host that answered `ansible -m ping`."""
+    return re.match(r"\S+ \| SUCCESS|    changed: false$|    ping: pong$", line) is not None
+
+
+def run_shown(argv: Sequence[str], *, hide: Callable[[str], bool]) -> None:
+    """Its output goes to the terminal as it comes, less what `hide` knows as routine; KastellanError if it fails."""
     print(f"$ {shlex.join(argv)}", flush=True)
     process = subprocess.Popen(
         argv, cwd=ROOT, env=environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         text=True,
     )  # fmt: skip
-    lines: list[str] = []
+    output = ""
     try:
         for line in process.stdout or ():
-            lines.append(line)
-            sys.stdout.write(line)
-            sys.stdout.flush()
+            output += line
+            if not hide(line):
+                sys.stdout.write(line)
+                sys.stdout.flush()
     except KeyboardInterrupt:
         # The terminal has told the program as well: it winds up what it is doing.
         process.wait()
@@ -47,7 +66,7 @@ def run_shown(argv: Sequence[str]) -> None:
         raise KastellanError(
             f"{argv[0]} ended with exit code {process.returncode}.",
             details=shlex.join(argv),
-            resolution=remedy("".join(lines)) or "Its words above say why; the same command goes on from there.",
+            resolution=remedy(output) or "Its words above say why; the same command goes on from there.",
         )
 
 

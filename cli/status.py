@@ -77,4 +77,8 @@ def show(stack: str, hosts: list[dict[str, Any]]) -> None:
     for row in rows:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
     ill = [host["name"] for host in hosts if not host["well"]]
-    print(f"\nNot well: {', '.join(ill)}. ./kastellan up {stack} repairs what it made." if ill else "\nAll hosts are well.")
+    print(
+        f"\nNot well: {', '.join(ill)}. ./kastellan up {stack} repairs what it made."
+        if ill
+        else "\nAll hosts are well."
+    )

@@ -1,10 +1,64 @@
-"""x."""
-HELP = "x"
+"""Run the tests. Three tiers: --fast (linters, types, unit tests; two minutes), no flag (what CI runs: also Spark and
+real hosts, one of each kind), --all (everything, repetitions and matrices, however long). Words after -- go to pytest.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import time
+from typing import TYPE_CHECKING
+
+from cli.surroundings import ROOT, environment, lay_out
+from common.errors import EXIT_FAILED
+from tools.debian import install
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+HELP = "run the tests"
+PACKAGES = ("cli", "common", "infra", "plugins", "tools", "tests/unit", "tests/system")
+SHELL = ("kastellan", ".ci/run", "infra/providers/nspawn/supervise.sh", "infra/providers/nspawn/image/customize.sh")
+LINTERS = (
+    ("ruff", "check", "--quiet", "."),
+    ("ruff", "format", "--quiet", "--check", "."),
+    ("mypy", *PACKAGES),
+    ("yamllint", "--strict", "."),
+    ("shellcheck", *SHELL),
+    ("ansible-lint", "--offline", "-q", "--profile", "production"),
+)
+TIERS = {"fast": "not system and not spark and not long", "normal": "not long", "all": ""}
 
 
-def configure(parser):
-    pass
+def configure(parser: argparse.ArgumentParser) -> None:
+    tier = parser.add_mutually_exclusive_group()
+    tier.add_argument("--fast", action="store_const", dest="tier", const="fast", help="linters, types, unit tests")
+    tier.add_argument("--all", action="store_const", dest="tier", const="all", help="everything, however long")
+    parser.add_argument("pytest", metavar="PYTEST", nargs=argparse.REMAINDER, help="only these: a path, -k WORD ...")
+    parser.set_defaults(tier="normal")
 
 
-def run(arguments):
-    return 0
+def run(arguments: argparse.Namespace) -> int:
+    lay_out()
+    if not shutil.which("shellcheck"):
+        print("Installing Debian packages: shellcheck", flush=True)
+        install(["shellcheck"])
+    words = [word for word in arguments.pytest if word != "--"]
+    failed = [] if words else [linter[0] for linter in LINTERS if not passes(linter)]
+    selection = ["-m", TIERS[arguments.tier]] if TIERS[arguments.tier] else []
+    tests_passed = passes(["pytest", *selection, *words])
+    if failed:
+        print(f"Failed: {', '.join(failed)}", flush=True)
+    return 0 if tests_passed and not failed else EXIT_FAILED
+
+
+def passes(argv: Sequence[str]) -> bool:
+    print(f"== {' '.join(argv)}", flush=True)
+    began_s = time.monotonic()
+    done = subprocess.run(argv, cwd=ROOT, env=environment(), stdin=subprocess.DEVNULL, check=False)
+    print(
+        f"== {argv[0]}: {'passed' if done.returncode == 0 else 'FAILED'} in {time.monotonic() - began_s:.0f} s",
+        flush=True,
+    )
+    return done.returncode == 0

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cli.locks import clear_dead_locks
-from cli.native import run_shown
+from cli.native import is_pong, is_pulumi_chatter, run_shown
 from cli.stack import hosts_of, pulumi
 from cli.surroundings import DEFAULT_STACK, ROOT, checked_stack, lay_out
 from tools.pulumi.build import ensure_pulumi, is_built, on_path
@@ -36,8 +36,9 @@ def hosts_phase(plan: StackPlan) -> None:
     for lock in clear_dead_locks(plan.name):
         print(f"Cleared a lock whose process is gone: {lock.name}")
     flags = ["--yes", "--non-interactive", "--skip-preview", "--suppress-outputs", "--refresh"]
-    run_shown(["pulumi", "up", *flags, "--stack", plan.name])
-    run_shown(["ansible", "-i", f"inventories/{plan.name}", "-m", "ping", "all"])
+    run_shown(["pulumi", "up", *flags, "--stack", plan.name], hide=is_pulumi_chatter)
+    run_shown(["ansible", "-i", f"inventories/{plan.name}", "-m", "ping", "all"], hide=is_pong)
+    print(f"{len(plan.hosts)} hosts answer.")
 
 
 # The later phases, the cluster and its proof, are further rows here.
@@ -80,7 +81,8 @@ def prepare(plan: StackPlan) -> None:
     needs = needs_of(plan.provider)
     needs.require_user()
     lay_out()
-    print(f"Kastellan: stack {plan.name}, {len(plan.hosts)} hosts by provider {plan.provider}\n\n== Preparing this machine")
+    print(f"Kastellan: stack {plan.name}, {len(plan.hosts)} hosts by provider {plan.provider}")
+    print("\n== Preparing this machine")
     if packages := needs.missing_packages():
 
         def installed() -> str:

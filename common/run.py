@@ -37,7 +37,5 @@ def run(
         raise CommandFailed(f"No end after {timeout_s:.0f} s: {shown}", resolution=resolution) from None
     if done.returncode != 0:
         words = (done.stderr.strip() or done.stdout.strip()).splitlines()[-SHOWN_LINES:]
-        raise CommandFailed(
-            f"Exit code {done.returncode}: {shown}", details="\n".join(words), resolution=resolution
-        )
+        raise CommandFailed(f"Exit code {done.returncode}: {shown}", details="\n".join(words), resolution=resolution)
     return done.stdout

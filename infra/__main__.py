@@ -17,9 +17,7 @@ from infra.state import open_state
 def overrides() -> dict[str, Any]:
     """What `pulumi config` says in our namespace; values with structure come as JSON."""
     prefix = f"{pulumi.get_project()}:"
-    return {
-        key.removeprefix(prefix): _value(text) for key, text in get_config_env().items() if key.startswith(prefix)
-    }
+    return {key.removeprefix(prefix): _value(text) for key, text in get_config_env().items() if key.startswith(prefix)}
 
 
 def _value(text: str) -> Any:

@@ -62,7 +62,9 @@ def plan_from(stack: str, description: Mapping[str, Any]) -> StackPlan:
     listed = provider in LISTED_PROVIDERS
     unfit = "groups" if listed else "hosts"
     if description.get(unfit):
-        raise ValueError(f"provider {provider} takes no {unfit}: {'list hosts' if listed else 'describe groups'} instead")
+        raise ValueError(
+            f"provider {provider} takes no {unfit}: {'list hosts' if listed else 'describe groups'} instead"
+        )
     network = "" if listed else address_range(description.get("network", "auto"))
     hosts: tuple[HostPlan, ...]
     hosts = plan_listed(description.get("hosts")) if listed else plan_groups(description.get("groups"))

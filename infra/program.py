@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import pulumi
-
 from infra.components.dynamic import KnownHosts, LoginKey
 from infra.components.host import ClusterHost, HostProps
 from infra.components.network import NetworkProps, StackNetwork
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pulumi
 
     from infra.plan import StackPlan
 

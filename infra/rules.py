@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from infra.plan import HostPlan
 
 # Reserved for benchmarks of network devices (RFC 2544): no real network has these addresses.
-LOCAL_RANGE = ipaddress.ip_network("198.18.0.0/15")
+LOCAL_RANGE = ipaddress.IPv4Network("198.18.0.0/15")
 PREFIX_LENGTH = 24
 AUTO = "auto"
 

@@ -29,7 +29,7 @@ class Difference:
 class Part(ABC):
     """One kind of thing. Everything it needs is in the properties: no handles, no secrets, no state of its own."""
 
-    def check(self, *, old: Props, new: Props) -> list[Problem]:  # noqa: ARG002 - most have nothing to refuse
+    def check(self, *, old: Props, new: Props) -> list[Problem]:
         """Problems with `new`, seen without changing anything. `old` is empty for a thing not made yet."""
         return []
 

@@ -8,7 +8,8 @@ path may change freely.
 from __future__ import annotations
 
 import importlib
-from typing import Any, cast
+import sys
+from typing import TYPE_CHECKING, Any, cast
 
 from pulumi.dynamic import (
     CheckFailure,
@@ -20,7 +21,8 @@ from pulumi.dynamic import (
     UpdateResult,
 )
 
-from infra.providers.base import Part, Props
+if TYPE_CHECKING:
+    from infra.providers.base import Part, Props
 
 # Pulumi keeps the pickled provider among a resource's inputs.
 _PULUMI_OWN = "__provider"
@@ -43,7 +45,7 @@ class PartProvider(ResourceProvider):
     def diff(self, _id: str, _olds: Any, _news: Any) -> DiffResult:
         difference = _part(self.path).diff(old=_own(_olds), new=_own(_news))
         for name, reason in difference.replaces.items():
-            print(f"{_id}: {name} replaces it: {reason}")  # noqa: T201 - the engine shows what a provider prints
+            print(f"{_id}: {name} replaces it: {reason}", file=sys.stderr)  # noqa: T201 - the engine shows it
         return DiffResult(
             changes=difference.changes or bool(difference.replaces),
             replaces=sorted(difference.replaces),

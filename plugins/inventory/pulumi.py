@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -120,9 +119,7 @@ def stack_outputs(stack: str, project: Path) -> dict[str, Any]:
     """What `pulumi stack output` says; an AnsibleParserError says what to do where it says nothing."""
     argv = ["pulumi", "stack", "output", "--json", "--non-interactive", "--stack", stack]
     try:
-        done = subprocess.run(
-            argv, cwd=project, capture_output=True, text=True, timeout=PULUMI_TIMEOUT_S, check=False
-        )
+        done = subprocess.run(argv, cwd=project, capture_output=True, text=True, timeout=PULUMI_TIMEOUT_S, check=False)
     except FileNotFoundError:
         raise AnsibleParserError(
             'There is no program pulumi on PATH. In the checkout: eval "$(./kastellan env)", then try again.'
@@ -152,7 +149,7 @@ def host_variables(host: dict[str, Any], state: Path) -> dict[str, Any]:
         "ansible_host": host["address"],
         "ansible_port": host["ssh_port"],
         "ansible_user": host["ssh_user"],
-        "ansible_ssh_private_key_file": os.path.expanduser(key) if key else str(state / "ssh" / "id_ed25519"),
+        "ansible_ssh_private_key_file": str(Path(key).expanduser()) if key else str(state / "ssh" / "id_ed25519"),
         "ansible_ssh_common_args": (
             f"-o 'UserKnownHostsFile=\"{known_hosts}\"' -o StrictHostKeyChecking=yes -o IdentitiesOnly=yes"
         ),

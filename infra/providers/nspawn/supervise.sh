@@ -19,11 +19,15 @@ outer)
         "$0" inner "$machine" "$bridge" "$data_path"
     ;;
 inner)
+    # systemd-nspawn leaves files in /run; here they go with this namespace.
+    mount -t tmpfs -o mode=0755 tmpfs /run
     mount -t overlay overlay -o lowerdir=lower,upperdir=upper,workdir=work root
     mount -o loop data.img data
     # ':' parts source and target of a bind.
     source=$(printf '%s' "$PWD/data" | sed 's/:/\\:/g')
     while :; do
+        # One that was killed between making its wire and moving it in left it outside.
+        ip link delete "vb-$machine" 2> /dev/null || :
         status=0
         systemd-nspawn --quiet --keep-unit --register=no --boot --console=pipe --directory=root --machine="$machine" \
             --network-bridge="$bridge" --bind="$source:$data_path" --resolv-conf=off --timezone=off --link-journal=no \
