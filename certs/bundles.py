@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from certs import files, keys, pem, stores
-from certs.errors import KastellanError
+from certs.errors import KastellanError, StoreError
 from certs.keys import KeyType
 from certs.names import client
 from certs.renewal import FORCED, Reason, needs_renewal
@@ -80,6 +80,7 @@ def _issue_one(
         [Reason("mode", f"{directory} was open to others")] if files.make_directory(directory, apply=apply) else []
     )
     if reasons or key is None:
+        _refuse_stale_stores(directory, options)
         if not apply:
             return Outcome(identity, tuple(reasons), held)
         key = keys.generate(options.key_type or KeyType.P256)
@@ -99,6 +100,16 @@ def _issue_one(
     if apply:
         pki.note(identity, held[0])
     return Outcome(identity, tuple(reasons or repairs), held)
+
+
+def _refuse_stale_stores(directory: Path, options: Options) -> None:
+    """A new key beside stores with the old one would be two bundles in one directory."""
+    held = [name for name in (KEYSTORE, TRUSTSTORE) if (directory / name).exists()]
+    if held and options.store_password is None:
+        raise StoreError(
+            f"{directory / held[0]} would keep the old key: no password was given for it.",
+            resolution="Give --password-file FILE, or remove the .p12 files if nobody uses them.",
+        )
 
 
 def _look(directory: Path) -> tuple[keys.PrivateKey | None, tuple[x509.Certificate, ...]]:

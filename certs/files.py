@@ -119,17 +119,18 @@ def put(path: Path, data: bytes, mode: int, *, apply: bool = True) -> bool:
 
 
 @contextmanager
-def exclusive(directory: Path, *, wait_s: float = LOCK_WAIT_S) -> Iterator[None]:
+def exclusive(directory: Path, *, wait_s: float | None = None) -> Iterator[None]:
     """One run at a time. The kernel lets go of the lock when its process ends, however it ends."""
     path = directory / "lock"
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, PRIVATE)
-    deadline_s = time.monotonic() + wait_s
+    bound_s = LOCK_WAIT_S if wait_s is None else wait_s
+    deadline_s = time.monotonic() + bound_s
     try:
         while not _try_lock(descriptor):
             if time.monotonic() >= deadline_s:
                 raise BusyError(
                     f"Another run works on {directory}.",
-                    details=f"It still held the lock after {wait_s:g} s.",
+                    details=f"It still held the lock after {bound_s:g} s.",
                     resolution=f"Wait for it to end, then run again (fuser {path} names it).",
                 )
             time.sleep(_LOCK_POLL_S)

@@ -114,7 +114,7 @@ def do_sign(call: Namespace) -> Answer:
         outcomes = signing.sign(
             pki, signer, orders, now=now, lifetime=_lifetime(call), force=call.force, apply=not call.check
         )
-        if call.out and not call.check:
+        if call.out and outcomes[0].changed and not call.check:
             files.put(call.out, pem.join(outcomes[0].chain), files.PUBLIC)
     answer = _outcomes(outcomes, now, check=call.check, with_pem=True)
     if not call.batch and not call.out and not call.json:  # usable in a pipe
@@ -191,7 +191,8 @@ def _outcomes(outcomes: Sequence[Outcome], now: datetime, *, check: bool, with_p
         items.append(item)
         why = "; ".join(map(str, outcome.reasons))
         state = f"{'would be made' if check else 'made'} ({why})" if why else "good as it is"
-        lines.append(f"{identity.name}: {state}, not after {item['not_after']}")
+        end = f", not after {item['not_after']}" if item["not_after"] else ""
+        lines.append(f"{identity.name}: {state}{end}")
     changed = any(outcome.changed for outcome in outcomes)
     return Answer({"changed": changed, "check": check, "items": items}, lines or ["nothing to do: no names given"])
 

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import socket
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from cli.surroundings import BACKEND
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 LOCKS = BACKEND / ".pulumi" / "locks"
 
@@ -36,19 +32,16 @@ def _is_dead(path: Path) -> bool:
         return False
     if host != socket.gethostname():
         return False
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return True
-    except PermissionError:
-        return False
-    return "pulumi" not in _command(pid)
+    name, state = _process(pid)
+    # The number may have gone to another process since; a killed one stays in the list until its parent looks.
+    return "pulumi" not in name or state == "Z"
 
 
-def _command(pid: int) -> str:
-    """The number may have gone to another process since."""
+def _process(pid: int) -> tuple[str, str]:
+    """Name and state of a process; empty for one that is not there."""
     try:
-        with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:  # noqa: PTH123 - proc is no tree of ours
-            return file.read()
+        told = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
-        return ""
+        return "", ""
+    name, _, rest = told.partition("(")[2].rpartition(")")
+    return name, rest.split()[0]

@@ -45,15 +45,22 @@ def _timed(task: Task, display: _Lines | _Live) -> None:
 
 
 class _Lines:
+    """Whole lines only: several threads write."""
+
     def __enter__(self) -> None: ...
 
     def __exit__(self, *_: object) -> None: ...
 
     def begin(self, task: Task) -> None:
-        print(f"... {task.title}: {task.hint}", flush=True)
+        self._write(f"... {task.title}: {task.hint}")
 
     def end(self, task: Task, took_s: float, outcome: str, *, good: bool) -> None:
-        print(f"{'ok ' if good else 'NO '} {task.title:<18} {took_s:6.1f} s  {outcome}", flush=True)
+        self._write(f"{'ok ' if good else 'NO '} {task.title:<18} {took_s:6.1f} s  {outcome}")
+
+    @staticmethod
+    def _write(line: str) -> None:
+        sys.stdout.write(f"{line}\n")
+        sys.stdout.flush()
 
 
 class _Live:

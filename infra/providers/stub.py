@@ -8,6 +8,7 @@ path may change freely.
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any, cast
 
 from pulumi.dynamic import (
@@ -44,7 +45,7 @@ class PartProvider(ResourceProvider):
     def diff(self, _id: str, _olds: Any, _news: Any) -> DiffResult:
         difference = _part(self.path).diff(old=_own(_olds), new=_own(_news))
         for name, reason in difference.replaces.items():
-            print(f"{_id}: {name} replaces it: {reason}")  # noqa: T201 - the engine shows what a provider prints
+            print(f"{_id}: {name} replaces it: {reason}", file=sys.stderr)  # noqa: T201 - the engine shows it
         return DiffResult(
             changes=difference.changes or bool(difference.replaces),
             replaces=sorted(difference.replaces),

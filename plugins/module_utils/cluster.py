@@ -60,6 +60,11 @@ class Cluster:
         self._any = self._controller = None
 
     @property
+    def server(self) -> tuple[str, int]:
+        """The one that answers, of those that are named."""
+        return self._broker().server
+
+    @property
     def has_quorum(self) -> bool:
         """KRaft. Brokers of a ZooKeeper cluster do not offer the question."""
         return DESCRIBE_QUORUM in self._broker().versions

@@ -7,13 +7,16 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from .errors import BadInputError, UnsettledError
+from .errors import BadInputError, RefusedError, UnsettledError
+from .messages import NO_ERROR, error_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
 POLL_FIRST_S = 0.02
 POLL_MAX_S = 0.5
+# A message names so many one by one.
+NAMED_MAX = 5
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,25 @@ def short_name(principal: str) -> str:
 def principal(name: str) -> str:
     """Principals are declared by their short name; this alone adds the kind."""
     return name if ":" in name else f"User:{name}"
+
+
+def refuse_failed(what: str, results: Sequence[tuple[str, int, str | None]]) -> None:
+    """RefusedError with the first few of the items that a request was refused for."""
+    failed = [(name, code, message) for name, code, message in results if code != NO_ERROR]
+    if failed:
+        raise RefusedError(
+            f"The cluster refuses {what}: {few([name for name, _, _ in failed])}.",
+            code=failed[0][1],
+            details="\n".join(
+                f"{name}: {error_name(code)}: {message or ''}" for name, code, message in failed[:NAMED_MAX]
+            ),
+            resolution="Correct what is declared for these, then run again: it goes on from here.",
+        )
+
+
+def few(names: Sequence[str]) -> str:
+    """The first few names, and how many more."""
+    return ", ".join(names[:NAMED_MAX]) + (f" and {len(names) - NAMED_MAX} more" if len(names) > NAMED_MAX else "")
 
 
 def wait_for(done: Callable[[], Sequence[str]], *, timeout_s: float, what: str, resolution: str) -> None:

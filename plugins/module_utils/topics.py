@@ -169,7 +169,7 @@ def _check_replication(topic: Topic, have: Existing | None, brokers: int) -> lis
     if factor and declared.isdecimal() and int(declared) > factor:
         raise BadInputError(
             f"Topic {topic.name!r}: {MIN_INSYNC} {declared} is above the replication factor, {factor}: "
-            "nobody could write to it with acks=all.",
+            "nobody could write with acks=all.",
             resolution=f"Lower {MIN_INSYNC} to {max(factor - 1, 1)} or raise replication_factor.",
         )
     inherited = have.config.get(MIN_INSYNC) if have else None
@@ -187,8 +187,8 @@ def plan(
     remove: Sequence[str] = (),
 ) -> list[TopicChange]:
     """Steps in the order in which they are safe: make room, create, place replicas, add partitions, configure."""
-    gone = {name for name, topic in wanted.items() if not topic.present and name in existing} | set(remove)
-    deleted = [_delete(existing[name]) for name in sorted(gone)]
+    gone = {name for name, topic in wanted.items() if not topic.present} | set(remove)
+    deleted = [_delete(existing[name]) for name in sorted(gone & existing.keys())]
     present = [topic for _, topic in sorted(wanted.items()) if topic.present]
     created = [_create(topic) for topic in present if topic.name not in existing]
     kept = [(topic, existing[topic.name]) for topic in present if topic.name in existing]

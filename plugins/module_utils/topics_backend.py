@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 from . import messages
 from .cluster import chunks
 from .connection import check_answer
-from .errors import RefusedError
-from .messages import NO_ERROR, UNKNOWN_TOPIC_OR_PARTITION, error_name
-from .reconcile import wait_for
+from .messages import NO_ERROR, UNKNOWN_TOPIC_OR_PARTITION
+from .reconcile import refuse_failed, wait_for
 from .topics import MIN_INSYNC, Existing, Topic, TopicChange
 
 if TYPE_CHECKING:
@@ -73,7 +72,7 @@ def _leaving(cluster: Cluster, known: Mapping[str, Any], wanted: Mapping[str, To
 
 
 def reassignments(cluster: Cluster) -> Iterator[tuple[Any, Any]]:
-    answer = _order(cluster, lambda: messages.ListPartitionReassignmentsRequest(
+    answer = cluster.order(lambda: messages.ListPartitionReassignmentsRequest(
         timeout_ms=_timeout_ms(cluster), topics=None), lambda answer: [answer.error_code])  # fmt: skip
     check_answer("the list of moving partitions", answer.error_code, answer.error_message)
     for topic in answer.topics:
@@ -106,20 +105,15 @@ def apply(cluster: Cluster, changes: Sequence[TopicChange], *, reassignment_time
             start = end
 
 
-def unsettled(cluster: Cluster, changes: Sequence[TopicChange]) -> list[str]:
-    """Topics of the plan that the broker does not know, or has no leaders for, or still knows."""
-    names = sorted({change.name for change in changes if change.action in {"create", "grow", "delete"}})
-    counts = {c.name: c.after["partitions"] for c in changes if c.action in {"create", "grow"}}
-    missing = []
-    for topic in cluster.metadata(names).topics if names else ():
-        if topic.name not in counts:
-            settled = topic.error_code == UNKNOWN_TOPIC_OR_PARTITION
-        else:
-            led = sum(1 for partition in topic.partitions if partition.leader_id >= 0)
-            count = counts[topic.name]
-            settled = topic.error_code == NO_ERROR and led >= (1 if count == "default" else count)
-        missing += [] if settled else [topic.name]
-    return missing
+def leaderless(cluster: Cluster, changes: Sequence[TopicChange]) -> list[str]:
+    """New partitions that nobody could write to yet."""
+    names = sorted({change.name for change in changes if change.action in {"create", "grow"}})
+    return [
+        f"{topic.name}-{partition.partition_index} has no leader"
+        for topic in (cluster.metadata(names).topics if names else ())
+        for partition in topic.partitions
+        if partition.leader_id < 0
+    ]
 
 
 def _only(changes: Sequence[TopicChange], action: str) -> list[TopicChange]:
@@ -145,7 +139,7 @@ def _create_batch(cluster: Cluster, changes: Sequence[TopicChange], *, validate_
     def number(value: int | str) -> int:
         return value if isinstance(value, int) else LEFT_TO_THE_CLUSTER
 
-    answer = _order(cluster, lambda: messages.CreateTopicsRequest(
+    answer = cluster.order(lambda: messages.CreateTopicsRequest(
         topics=[
             (change.name, number(change.after["partitions"]), number(change.after["replication_factor"]), [],
              list(change.after.get("config", {}).items()))
@@ -154,17 +148,17 @@ def _create_batch(cluster: Cluster, changes: Sequence[TopicChange], *, validate_
         timeout_ms=_timeout_ms(cluster),
         validate_only=validate_only,
     ), lambda answer: (topic.error_code for topic in answer.topics))  # fmt: skip
-    _refuse("to create topics", [(t.name, t.error_code, t.error_message) for t in answer.topics])
+    refuse_failed("to create topics", [(t.name, t.error_code, t.error_message) for t in answer.topics])
 
 
 def _delete(cluster: Cluster, changes: Sequence[TopicChange]) -> None:
     for batch in chunks(changes, TOPICS_A_REQUEST):
         names = [change.name for change in batch]
-        answer = _order(cluster, lambda names=names: messages.DeleteTopicsRequest(  # type: ignore[misc]
+        answer = cluster.order(lambda names=names: messages.DeleteTopicsRequest(  # type: ignore[misc]
             topics=[messages.DeleteTopicsRequest.DeleteTopicState(name=name, topic_id=None) for name in names],
             topic_names=names, timeout_ms=_timeout_ms(cluster),
         ), lambda answer: (topic.error_code for topic in answer.responses))  # fmt: skip
-        _refuse("to delete topics", [
+        refuse_failed("to delete topics", [
             (topic.name, topic.error_code, topic.error_message) for topic in answer.responses
             if topic.error_code != UNKNOWN_TOPIC_OR_PARTITION  # gone already is what was wanted
         ])  # fmt: skip
@@ -172,16 +166,16 @@ def _delete(cluster: Cluster, changes: Sequence[TopicChange]) -> None:
 
 def _grow(cluster: Cluster, changes: Sequence[TopicChange], *, validate_only: bool = False) -> None:
     for batch in chunks(changes, TOPICS_A_REQUEST):
-        answer = _order(cluster, lambda batch=batch: messages.CreatePartitionsRequest(  # type: ignore[misc]
+        answer = cluster.order(lambda batch=batch: messages.CreatePartitionsRequest(  # type: ignore[misc]
             topics=[(change.name, change.after["partitions"], None) for change in batch],
             timeout_ms=_timeout_ms(cluster), validate_only=validate_only,
         ), lambda answer: (result.error_code for result in answer.results))  # fmt: skip
-        _refuse("to add partitions", [(r.name, r.error_code, r.error_message) for r in answer.results])
+        refuse_failed("to add partitions", [(r.name, r.error_code, r.error_message) for r in answer.results])
 
 
 def _configure(cluster: Cluster, changes: Sequence[TopicChange], *, validate_only: bool = False) -> None:
     for batch in chunks(changes, TOPICS_A_REQUEST):
-        answer = _order(cluster, lambda batch=batch: messages.IncrementalAlterConfigsRequest(  # type: ignore[misc]
+        answer = cluster.order(lambda batch=batch: messages.IncrementalAlterConfigsRequest(  # type: ignore[misc]
             resources=[
                 (TOPIC_RESOURCE, change.name,
                  [(key, DELETE if value is None else SET, value) for key, value in change.after["config"].items()])
@@ -189,7 +183,9 @@ def _configure(cluster: Cluster, changes: Sequence[TopicChange], *, validate_onl
             ],
             validate_only=validate_only,
         ), lambda answer: (response.error_code for response in answer.responses))  # fmt: skip
-        _refuse("settings of topics", [(r.resource_name, r.error_code, r.error_message) for r in answer.responses])
+        refuse_failed(
+            "settings of topics", [(r.resource_name, r.error_code, r.error_message) for r in answer.responses]
+        )
 
 
 def _replicate(cluster: Cluster, changes: Sequence[TopicChange], timeout_s: float) -> None:
@@ -198,11 +194,11 @@ def _replicate(cluster: Cluster, changes: Sequence[TopicChange], timeout_s: floa
         topics: dict[str, list[tuple[int, list[int]]]] = {}
         for name, index, replicas in batch:
             topics.setdefault(name, []).append((index, list(replicas)))
-        answer = _order(cluster, lambda topics=topics: messages.AlterPartitionReassignmentsRequest(  # type: ignore[misc]
+        answer = cluster.order(lambda topics=topics: messages.AlterPartitionReassignmentsRequest(  # type: ignore[misc]
             timeout_ms=_timeout_ms(cluster), topics=list(topics.items()),
         ), lambda answer: [answer.error_code])  # fmt: skip
         check_answer("to move partitions", answer.error_code, answer.error_message)
-        _refuse("to move partitions", [
+        refuse_failed("to move partitions", [
             (f"{topic.name}-{partition.partition_index}", partition.error_code, partition.error_message)
             for topic in answer.responses for partition in topic.partitions
         ])  # fmt: skip
@@ -222,21 +218,5 @@ def _wait_moved(cluster: Cluster, moved: set[tuple[str, int]], timeout_s: float)
     )
 
 
-def _order(cluster: Cluster, make: Callable[[], Any], codes: Callable[[Any], Any]) -> Any:
-    return cluster.order(make, codes)
-
-
 def _timeout_ms(cluster: Cluster) -> int:
     return int(cluster.timeout_s * 1000)
-
-
-def _refuse(what: str, results: Sequence[tuple[str, int, str | None]]) -> None:
-    failed = [(name, code, message) for name, code, message in results if code != NO_ERROR]
-    if failed:
-        raise RefusedError(
-            f"The cluster refuses {what}: {', '.join(name for name, _, _ in failed[:5])}"
-            + (f" and {len(failed) - 5} more." if len(failed) > 5 else "."),  # noqa: PLR2004
-            code=failed[0][1],
-            details="\n".join(f"{name}: {error_name(code)}: {message or ''}" for name, code, message in failed[:5]),
-            resolution="Correct what is declared for these; names and values are checked before anything changes.",
-        )

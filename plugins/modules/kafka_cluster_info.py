@@ -86,7 +86,7 @@ brokers:
   type: list
   elements: dict
 quorum:
-  description: Lists C(voters), C(observers) of C(id), C(log_end_offset), C(lag) in records, C(lag_ms). Not with ZooKeeper.
+  description: C(voters), C(observers) with C(id), C(log_end_offset), C(lag) in records, C(lag_ms). None with ZooKeeper.
   returned: success
   type: dict
 features:

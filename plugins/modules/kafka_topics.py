@@ -130,8 +130,14 @@ def reconcile(cluster: Cluster, params: dict[str, Any], *, check_mode: bool) -> 
     topics_backend.validate(cluster, changes)
     if changes and not check_mode:
         topics_backend.apply(cluster, changes, reassignment_timeout_s=params["reassignment_timeout_s"])
+
+        def open_changes() -> list[str]:
+            now = topics_backend.read(cluster, wanted)
+            left = topics.plan(wanted, now.topics, now.brokers, remove=remove)
+            return [change.line for change in left] or topics_backend.leaderless(cluster, changes)
+
         wait_for(
-            lambda: topics_backend.unsettled(cluster, changes),
+            open_changes,
             timeout_s=params["timeout_s"],
             what="Topics did not come to be as planned",
             resolution="Look at the brokers: kafka_cluster_info names partitions without a leader.",

@@ -97,9 +97,9 @@ class HostGroup:
         """All processes of the host, as this machine counts them."""
         found: set[int] = set()
         for folder in self.folders:
-            for listing in folder.rglob("cgroup.procs"):
-                with contextlib.suppress(OSError):  # a group below may vanish while we look
-                    found |= {int(pid) for pid in listing.read_text(encoding="ascii").split()}
+            for group in _groups_below(folder):
+                with contextlib.suppress(OSError):  # it may vanish while we look
+                    found |= {int(pid) for pid in (group / "cgroup.procs").read_text(encoding="ascii").split()}
         return found
 
     def end(self) -> None:
@@ -124,10 +124,13 @@ class HostGroup:
         """The empty groups, and those above that no other host needs."""
         for root in self._hierarchies.all:
             folder = root / self.path
-            for below in sorted(folder.rglob("*/"), reverse=True):
-                _remove_group(below)
-            for group in (folder, folder.parent, folder.parent.parent):
+            for group in (*reversed(_groups_below(folder)), folder.parent, folder.parent.parent):
                 _remove_group(group)
+
+
+def _groups_below(folder: Path) -> list[Path]:
+    """The group and all below it, from the top; os.walk does not mind that a host ends its services meanwhile."""
+    return [Path(path) for path, _, _ in os.walk(folder)]
 
 
 def _remove_group(folder: Path) -> None:

@@ -45,7 +45,7 @@ class Host(Part):
 
     def create(self, props: Props) -> tuple[str, Props]:
         machine = _machine(props)
-        registry.add_host(props["stack_id"], props["name"])
+        registry.add_host(props["stack_id"], props["name"], machine.device)
         with machine.lock():
             machine.make_folder()
             self._bring_up(machine, props)
@@ -57,20 +57,24 @@ class Host(Part):
             return None
         greets = machine.runs() and wait_until(lambda: answers(props["address"]), timeout_s=ANSWER_TIMEOUT_S)
         status = RUNNING if greets else SILENT if machine.runs() else STOPPED
-        return _outs(machine, {**props, "disk_bytes": machine.disk.stat().st_size}, status)
+        return _outs(machine, {**props, "disk_bytes": disk.file_system_bytes(machine.disk)}, status)
 
     def update(self, ident: str, *, old: Props, new: Props) -> Props:
         machine = _machine(new)
-        registry.add_host(new["stack_id"], new["name"])
+        registry.add_host(new["stack_id"], new["name"], machine.device)
         with machine.lock():
             machine.make_folder()
             if machine.runs() and not answers(new["address"]):
                 machine.step("restart")
                 machine.end()
+            grows = disk.file_system_bytes(machine.disk) < new["disk_bytes"]
+            if machine.runs() and grows and not disk.may_grow_mounted():
+                machine.step("shut down to grow its disk")
+                machine.shut_down()
             if machine.runs():
                 machine.group.limit_memory(new["memory_bytes"])
-                if disk.grow_file(machine.disk, new["disk_bytes"]):
-                    disk.grow_mounted(machine.disk, namespace_of=machine.namespace_process())
+                if grows:
+                    disk.grow_mounted(machine.disk, new["disk_bytes"], namespace_of=machine.namespace_process())
                 seed.authorize(machine.mounted_root(), new["authorized_key"])
             else:
                 self._bring_up(machine, new)
@@ -93,14 +97,14 @@ class Host(Part):
             machine.step("boot")
             machine.start(bridge=props["bridge"], data_path=props["data_path"], memory_bytes=props["memory_bytes"])
         machine.step("login")
-        machine.wait_for_login(props["address"])
+        machine.wait_for_login()
         machine.step("keys")
-        machine.check_host_key(props["address"], seed.host_key(machine.upper))
+        machine.check_host_key(seed.host_key(machine.upper))
         machine.step("up")
 
 
 def _machine(props: Props) -> Machine:
-    return Machine(props["state_dir"], props["stack_id"], props["name"])
+    return Machine(props["state_dir"], props["stack_id"], props["name"], props["address"])
 
 
 def _outs(machine: Machine, props: Props, status: str) -> Props:

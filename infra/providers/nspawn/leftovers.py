@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING
 from common.run import run
 from infra.providers.nspawn import registry
 from infra.providers.nspawn.cgroup import HostGroup
-from infra.providers.nspawn.network import remove_bridge
+from infra.providers.nspawn.network import DEVICES, remove_device
 
 if TYPE_CHECKING:
     from infra.providers.nspawn.registry import StackRecord
 
-DEVICES = Path("/sys/class/net")
 LOOPS = Path("/sys/block")
 MOUNTS = Path("/proc/self/mountinfo")
 UNMOUNT_TIMEOUT_S = 30
@@ -46,7 +45,8 @@ def clean(leftover: Leftover) -> None:
         run(["umount", "--lazy", mount], timeout_s=UNMOUNT_TIMEOUT_S)
     for loop in _loops(record):
         run(["losetup", "--detach", loop], timeout_s=UNMOUNT_TIMEOUT_S)
-    remove_bridge(record.bridge)
+    for device in _devices(record):
+        remove_device(device)
     if leftover.whole:
         with registry.machine_lock():
             registry.forget(record.stack_id)
@@ -65,10 +65,14 @@ def _of(record: StackRecord) -> Leftover | None:
     else:
         reason = "none of its hosts runs"
     things = [f"{len(pids)} processes of {host}" for host, pids in running.items() if pids]
-    things += [f"bridge {record.bridge}"] if (DEVICES / record.bridge).exists() else []
+    things += [f"network device {device}" for device in _devices(record)]
     things += [f"loop device {loop}" for loop in _loops(record)] + [f"mount {mount}" for mount in _mounts(record)]
     things += [f"record of the address range {record.subnet}"] if gone else []
     return Leftover(record, reason, tuple(things), whole=gone) if things else None
+
+
+def _devices(record: StackRecord) -> list[str]:
+    return [device for device in (record.bridge, *record.hosts.values()) if (DEVICES / device).exists()]
 
 
 def _loops(record: StackRecord) -> list[str]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import os
 import shutil
+import signal
 import socket
 import subprocess
 from datetime import UTC, datetime
@@ -14,8 +16,10 @@ from typing import TYPE_CHECKING
 from common.errors import KastellanError
 from common.run import run
 from common.wait import wait_until
+from infra.providers.nspawn import registry
 from infra.providers.nspawn.cgroup import HostGroup
 from infra.providers.nspawn.image import ensure_image
+from infra.providers.nspawn.network import remove_device
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,18 +29,21 @@ SUPERVISOR = Path(__file__).with_name("supervise.sh")
 BOOT_TIMEOUT_S = 120
 ANSWER_TIMEOUT_S = 10
 SSH_PORT = 22
+# Longer than systemd gives a service to stop.
+SHUT_DOWN_TIMEOUT_S = 120
 LOG_LINES = 12
 
 
 class Machine:
     """The files and processes of a host. Nothing here knows of Pulumi."""
 
-    def __init__(self, state_dir: str, stack_id: str, name: str) -> None:
+    def __init__(self, state_dir: str, stack_id: str, name: str, address: str) -> None:
         self.name = name
+        self.address = address
         self.folder = Path(state_dir) / "machines" / name
         self.group = HostGroup(stack_id, name)
-        # Unique on this machine; systemd-nspawn names the network device after it.
-        self._nspawn_name = f"{stack_id[:6]}-{name}"
+        self.device = registry.device_of(stack_id, address)
+        self._nspawn_name = registry.machine_name(stack_id, address)
 
     @property
     def disk(self) -> Path:
@@ -77,6 +84,7 @@ class Machine:
         """Start it if it does not run. The supervisor outlives this process and its terminal."""
         if self.runs():
             return
+        remove_device(self.device)
         self.group.make(memory_bytes=memory_bytes)
         argv = [str(SUPERVISOR), "outer", self._nspawn_name, bridge, data_path, *map(str, self.group.folders)]
         with (self.folder / "console.log").open("ab") as log:
@@ -88,26 +96,35 @@ class Machine:
         if not joined or not self.runs():
             raise self._failed("did not start")
 
-    def wait_for_login(self, address: str) -> None:
-        up = wait_until(lambda: answers(address) or not self.runs(), timeout_s=BOOT_TIMEOUT_S)
+    def wait_for_login(self) -> None:
+        up = wait_until(lambda: answers(self.address) or not self.runs(), timeout_s=BOOT_TIMEOUT_S)
         if not up or not self.runs():
             raise self._failed("does not come up")
 
-    def check_host_key(self, address: str, expected: str) -> None:
+    def check_host_key(self, expected: str) -> None:
         """What answers at the address must be this host: its key was made by us, before it booted."""
         seen = run(
-            ["ssh-keyscan", "-T", str(ANSWER_TIMEOUT_S), "-t", "ed25519", address], timeout_s=2 * ANSWER_TIMEOUT_S
+            ["ssh-keyscan", "-T", str(ANSWER_TIMEOUT_S), "-t", "ed25519", self.address], timeout_s=2 * ANSWER_TIMEOUT_S
         )
         keys = {" ".join(line.split()[1:3]) for line in seen.splitlines() if not line.startswith("#")}
         if keys != {expected}:
             raise KastellanError(
-                f"{address} answers with another host key than {self.name} was given.",
+                f"{self.address} answers with another host key than {self.name} was given.",
                 details=f"Expected {expected}, seen: {', '.join(sorted(keys)) or 'none'}.",
                 resolution="Something else has this address: look at `ip neighbour show` and `ip route get`.",
             )
 
+    def shut_down(self) -> None:
+        """In order, as by its power button; by force if that takes too long."""
+        for pid in self.group.processes():
+            if _name_of(pid) == "systemd-nspawn":
+                os.kill(pid, signal.SIGTERM)
+        wait_until(lambda: not self.runs(), timeout_s=SHUT_DOWN_TIMEOUT_S)
+        self.end()
+
     def end(self) -> None:
         self.group.end()
+        remove_device(self.device)  # killed between making its wire and moving it in, a host leaves it outside
 
     def remove(self) -> None:
         self.end()
@@ -116,11 +133,12 @@ class Machine:
         self.folder.with_name(f"{self.name}.lock").unlink(missing_ok=True)
 
     def namespace_process(self) -> int:
-        """A process in the mount namespace that has the host's disks."""
-        pid = int((self.folder / "pid").read_text(encoding="ascii"))
-        if pid not in self.group.processes():
+        """The process that begins the host's own process and mount namespaces: the child of its supervisor."""
+        supervisor = int((self.folder / "pid").read_text(encoding="ascii"))
+        children = [pid for pid in self.group.processes() if _parent_of(pid) == supervisor]
+        if not children:
             raise self._failed("has no supervisor")
-        return pid
+        return children[0]
 
     def mounted_root(self) -> Path:
         """The host's root folder as its supervisor sees it: the only place to write while it runs."""
@@ -142,3 +160,20 @@ def answers(address: str) -> bool:
             return connection.recv(4) == b"SSH-"
     except OSError:
         return False
+
+
+def _name_of(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return ""
+
+
+def _parent_of(pid: int) -> int | None:
+    try:
+        # The name before it stands in brackets and may hold anything.
+        return int(
+            Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[1]
+        )
+    except OSError:
+        return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from common.run import run
@@ -15,6 +16,7 @@ from infra.rules import AUTO, LOCAL_RANGE, PREFIX_LENGTH
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+DEVICES = Path("/sys/class/net")
 UP, MISSING = "up", "missing"
 IP_TIMEOUT_S = 10
 
@@ -68,7 +70,7 @@ class Network(Part):
 
     def delete(self, ident: str, props: Props) -> None:
         with registry.machine_lock():
-            remove_bridge(props["bridge"])
+            remove_device(props["bridge"])
             registry.forget(ident)
 
 
@@ -77,22 +79,19 @@ def _outs(props: Props, record: StackRecord, status: str) -> Props:
     return {**asked, "stack_id": record.stack_id, "subnet": record.subnet, "bridge": record.bridge, "status": status}
 
 
-def remove_bridge(bridge: str) -> None:
-    if _bridge_exists(bridge):
-        run(["ip", "link", "delete", bridge, "type", "bridge"], timeout_s=IP_TIMEOUT_S)
+def remove_device(device: str) -> None:
+    """A bridge, or the end of a wire that outlived its host."""
+    if (DEVICES / device).exists():
+        run(["ip", "link", "delete", device], timeout_s=IP_TIMEOUT_S)
 
 
 def _raise_bridge(record: StackRecord) -> None:
     """The machine itself has the first address, so that it reaches the hosts."""
-    if not _bridge_exists(record.bridge):
+    if not (DEVICES / record.bridge).exists():
         run(["ip", "link", "add", record.bridge, "type", "bridge"], timeout_s=IP_TIMEOUT_S)
     address = f"{ipaddress.IPv4Network(record.subnet)[1]}/{PREFIX_LENGTH}"
     run(["ip", "address", "replace", address, "dev", record.bridge], timeout_s=IP_TIMEOUT_S)
     run(["ip", "link", "set", record.bridge, "up"], timeout_s=IP_TIMEOUT_S)
-
-
-def _bridge_exists(bridge: str) -> bool:
-    return any(link["ifname"] == bridge for link in _ip("link", "show", "type", "bridge"))
 
 
 def _has_address(record: StackRecord) -> bool:

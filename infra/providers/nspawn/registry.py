@@ -30,7 +30,8 @@ class StackRecord:
     state_dir: str
     bridge: str
     subnet: str
-    hosts: list[str] = field(default_factory=list)
+    hosts: dict[str, str] = field(default_factory=dict)
+    """Host -> its network device on this machine."""
     version: int = VERSION
 
 
@@ -79,7 +80,16 @@ def forget(stack_id: str, folder: Path = MACHINE_DIR) -> None:
             folder.rmdir()
 
 
-def add_host(stack_id: str, host: str, folder: Path = MACHINE_DIR) -> None:
+def device_of(stack_id: str, address: str) -> str:
+    """The machine's end of a host's wire. systemd-nspawn names it `vb-` and the machine's name; 15 letters at most."""
+    return f"vb-{machine_name(stack_id, address)}"
+
+
+def machine_name(stack_id: str, address: str) -> str:
+    return f"{stack_id}-{address.rpartition('.')[2]}"
+
+
+def add_host(stack_id: str, host: str, device: str, folder: Path = MACHINE_DIR) -> None:
     with machine_lock(folder):
         record = record_of(stack_id, folder)
         if record is None:
@@ -88,15 +98,15 @@ def add_host(stack_id: str, host: str, folder: Path = MACHINE_DIR) -> None:
                 details=f"No record {_path(stack_id, folder)}.",
                 resolution="Let Pulumi look and make it again: pulumi up --refresh.",
             )
-        if host not in record.hosts:
-            write(replace(record, hosts=sorted([*record.hosts, host])), folder)
+        if record.hosts.get(host) != device:
+            write(replace(record, hosts={**record.hosts, host: device}), folder)
 
 
 def remove_host(stack_id: str, host: str, folder: Path = MACHINE_DIR) -> None:
     with machine_lock(folder):
         record = record_of(stack_id, folder)
         if record and host in record.hosts:
-            write(replace(record, hosts=[name for name in record.hosts if name != host]), folder)
+            write(replace(record, hosts={name: kept for name, kept in record.hosts.items() if name != host}), folder)
 
 
 def _path(stack_id: str, folder: Path) -> Path:

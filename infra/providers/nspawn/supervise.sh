@@ -26,6 +26,8 @@ inner)
     # ':' parts source and target of a bind.
     source=$(printf '%s' "$PWD/data" | sed 's/:/\\:/g')
     while :; do
+        # One that was killed between making its wire and moving it in left it outside.
+        ip link delete "vb-$machine" 2> /dev/null || :
         status=0
         systemd-nspawn --quiet --keep-unit --register=no --boot --console=pipe --directory=root --machine="$machine" \
             --network-bridge="$bridge" --bind="$source:$data_path" --resolv-conf=off --timezone=off --link-journal=no \

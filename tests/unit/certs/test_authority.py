@@ -259,12 +259,6 @@ def test_weak_authority(make_authority: Any, now: datetime, key: Any, label: str
     )
 
 
-def test_broken_chain(corporate: Authority, stranger: Authority, now: datetime) -> None:
-    key, issuer = corporate.key, corporate.issuer
-    # The stranger's path length of 0 would be named first.
-    assert "its path length 0 does not allow" in refusal((issuer, stranger.root), key, now)
-
-
 def test_chain_of_strangers(make_authority: Any, now: datetime) -> None:
     key, issuer = make_authority("Issuer", make_authority("Root"))
     _, other = make_authority("Other")

@@ -6,6 +6,7 @@ import json
 import shutil
 import ssl
 import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -118,6 +119,28 @@ def test_changed_password_makes_new_stores_only(issuing: Any, clients: Path) -> 
     key = (clients / "usercc" / "key.pem").read_bytes()
     assert codes(issuing("usercc", store_password=b"another one")) == [["store", "store"]]
     assert (clients / "usercc" / "key.pem").read_bytes() == key
+
+
+def test_stores_are_never_left_behind(issuing: Any, clients: Path) -> None:
+    issuing("usercc", store_password=PASSWORD)
+    before = contents(clients)
+    assert codes(issuing("usercc")) == [[]]
+    with pytest.raises(KastellanError) as caught:
+        issuing("usercc", force=True)
+    assert str(caught.value) == (
+        f"{clients}/usercc/keystore.p12 would keep the old key: no password was given for it.\n"
+        "Give --password-file FILE, or remove the .p12 files if nobody uses them."
+    )
+    assert contents(clients) == before
+
+
+@pytest.mark.usefixtures("signer")
+def test_users_from_standard_input(pki: Pki, clients: Path) -> None:
+    words = [sys.executable, "-m", "certs", "issue", "--pki", pki.path, "--clients", clients, "--batch", "-", "--json"]
+    given = json.dumps({"users": ["-usercc", "Jürgen"]})
+    done = subprocess.run(list(map(str, words)), input=given, check=True, capture_output=True, text=True)
+    assert [item["name"] for item in json.loads(done.stdout)["items"]] == ["-usercc", "Jürgen"]
+    assert {path.name for path in clients.iterdir()} == {"-usercc", "Jürgen"}
 
 
 def test_foreign_files_stay(issuing: Any, clients: Path) -> None:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from certs import Expected, Kind, client, findings, keys, names, server
-
-if TYPE_CHECKING:
-    from certs import Authority
+from certs import Authority, Expected, Kind, client, findings, keys, names, server
 
 BROKER = server("broker-1", addresses=["198.18.0.11"])
 DAY = timedelta(days=1)
@@ -52,6 +49,21 @@ def test_other_authority(corporate: Authority, stranger: Authority, leaf: Any, f
         ("trust", "'CN=Issuer' was not signed by the trusted authority 'CN=Kastellan authority'.")
     ]
     assert found(made.chain[:1], roots=(corporate.root,)) == [
+        ("trust", "'CN=broker-1' was not signed by the trusted authority 'CN=Root'.")
+    ]
+
+
+def test_untrusted_root_brought_along(corporate: Authority, stranger: Authority, leaf: Any, found: Any) -> None:
+    """A root signs itself: whoever climbs the chain must not climb it for ever."""
+    chain = (*leaf(corporate, BROKER).chain, corporate.root)
+    text = "'CN=Root' was not signed by the trusted authority 'CN=Kastellan authority'."
+    assert found(chain, roots=(stranger.root,)) == [("trust", text)]
+    assert found(chain, roots=(corporate.root,)) == []
+
+
+def test_trust_in_something_that_is_no_authority(make_authority: Any, leaf: Any, found: Any) -> None:
+    key, root = make_authority("Root", ca=False)
+    assert found(leaf(Authority((root,), key), BROKER).chain, roots=(root,)) == [
         ("trust", "'CN=broker-1' was not signed by the trusted authority 'CN=Root'.")
     ]
 

@@ -63,9 +63,10 @@ def test_before_its_begin(signer: Authority, leaf: Any, why: Any, now: datetime)
 
 
 def test_leaf_that_ends_with_its_authority_is_not_renewed_on_every_run(pki: Pki, now: datetime, leaf: Any) -> None:
-    old, _ = init(pki, Wanted(), now=now - AUTHORITY_LIFETIME + 30 * DAY)
+    old, _ = init(pki, Wanted(), now=now - AUTHORITY_LIFETIME + 5 * DAY)
     assert old is not None
-    made = leaf(old, BROKER)
+    made = leaf(old, BROKER, age=100 * DAY)
+    assert made.chain[0].not_valid_after_utc == now + 5 * DAY  # in the last third of its life, and yet
     assert needs_renewal(made.chain, identity=BROKER, chain=old.chain, now=now) == []
 
 

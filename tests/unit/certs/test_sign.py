@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,7 +11,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from certs import Order, Pki, client, keys, pem, server, sign
+from certs import Order, Pki, client, files, keys, pem, server, sign
 from certs.errors import KastellanError
 from certs.renewal import alternative_names
 
@@ -168,6 +169,32 @@ def test_check_mode_on_virgin_hosts(tmp_path: Path, pki: Pki, run: Any) -> None:
     assert not (pki.path / "issued").exists()
 
 
+def test_check_mode_writes_no_record(signing: Any, request_of: Any, pki: Pki) -> None:
+    asked = request_of(keys.generate())
+    (first,) = signing(Order(server("broker-1"), asked))
+    shutil.rmtree(pki.path / "issued")
+    signing(Order(server("broker-1"), asked, pem.join(first.chain)), apply=False)
+    assert not (pki.path / "issued").exists()
+    signing(Order(server("broker-1"), asked, pem.join(first.chain)))
+    assert (pki.path / "issued" / "server" / "broker-1").exists()
+
+
+@pytest.mark.usefixtures("signer")
+@pytest.mark.parametrize("verb", [("sign", "--name", "b", "--request"), ("issue", "--clients")])
+def test_only_one_run_signs_at_a_time(
+    pki: Pki, tmp_path: Path, request_of: Any, run: Any, verb: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "LOCK_WAIT_S", 0.1)
+    (tmp_path / "request.pem").write_bytes(request_of(keys.generate()))
+    last = (tmp_path / "request.pem",) if verb[0] == "sign" else (tmp_path / "clients", "usercc")
+    words = (verb[0], "--pki", pki.path, *verb[1:], *last)
+    with files.exclusive(pki.path):
+        code, _, err = run(*words)
+        assert (code, err.splitlines()[0]) == (1, f"Another run works on {pki.path}.")
+        assert run(*words, "--check")[0] == 0
+    assert run(*words)[0] == 0
+
+
 @pytest.mark.usefixtures("signer")
 def test_one_request_as_files(tmp_path: Path, pki: Pki, request_of: Any, run: Any) -> None:
     asked, made = tmp_path / "request.pem", tmp_path / "broker-1.pem"
@@ -179,6 +206,9 @@ def test_one_request_as_files(tmp_path: Path, pki: Pki, request_of: Any, run: An
     held = made.read_bytes()
     assert run(*words, "--out", made)[1].startswith("broker-1: good as it is, not after ")
     assert made.read_bytes() == held
+    made.chmod(0o600)  # whoever closed it had a reason, and unchanged means untouched
+    run(*words, "--out", made)
+    assert files.mode_of(made) == 0o600
     assert run(*words)[1].startswith("-----BEGIN CERTIFICATE-----\n")
 
 

@@ -26,7 +26,7 @@ def documents(name: str) -> dict[str, Any]:
         and isinstance(node.targets[0], ast.Name)
         and isinstance(node.value, ast.Constant)
     }
-    return {key: yaml.safe_load(texts[key]) for key in ("DOCUMENTATION", "EXAMPLES", "RETURN")}
+    return {key: yaml.safe_load(str(texts[key])) for key in ("DOCUMENTATION", "EXAMPLES", "RETURN")}
 
 
 def merged_options(documentation: dict[str, Any]) -> dict[str, Any]:

@@ -154,7 +154,7 @@ Rename one of them.""",
         ),
         (
             [{"name": "a", "replication_factor": 2, "config": {"min.insync.replicas": 3}}],
-            """Topic 'a': min.insync.replicas 3 is above the replication factor, 2: nobody could write to it with acks=all.
+            """Topic 'a': min.insync.replicas 3 is above the replication factor, 2: nobody could write with acks=all.
 Lower min.insync.replicas to 1 or raise replication_factor.""",
         ),
         ([{"name": "a", "partitions": 0}], "Topic 'a': partitions is 0.\nSet 1 or more, or leave it out."),
