@@ -12,7 +12,7 @@ import yaml
 
 from ..module_utils import (
     cluster_document,
-    client_files,
+    drift,
     node_properties,
     preflight_rules,
     properties_text,
@@ -60,6 +60,43 @@ def initial_controllers(settings: dict[str, Any], cluster_id: str) -> str:
         f"{node['node_id']}@{address}:{quorum_ids.directory_id(cluster_id, int(node['node_id']))}"
         for node, address in zip(voters, addresses, strict=True)
     )
+
+
+def certificate_reasons(answer: dict[str, Any]) -> list[str]:
+    """Why certificates are due, from what `python -m certs` said."""
+    return [
+        f"{item['name']}: {'; '.join(reason['text'] for reason in item['reasons'])}"
+        for item in answer["items"]
+        if item["changed"]
+    ]
+
+
+def health(
+    state: dict[str, Any], seen: Mapping[str, Any], all_nodes: list[dict[str, Any]], days_min: int
+) -> dict[str, Any]:
+    """How hosts and cluster are, and what is wrong with them."""
+    hosts = {}
+    problems = list(state["not_whole"])
+    for node in all_nodes:
+        look = (seen.get(node["name"]) or {}).get("node")
+        if look is None:
+            problems.append(f"{node['name']} was not looked at")
+            continue
+        hosts[node["name"]] = {
+            "node_id": int(node["node_id"]),
+            "running": look["running"],
+            "controller": int(node["node_id"]) == state["controller_id"],
+            "certificate_days": look["certificate_days"],
+            "free_mib": look["free_mib"],
+        }
+        if not look["running"]:
+            problems.append(f"{node['name']}: Kafka does not run")
+        days = look["certificate_days"]
+        if days is None or days < days_min:
+            problems.append(f"{node['name']}: {days if days is not None else 'no'} days left on its certificate")
+    names = ("cluster_id", "mode", "controller_id", "quorum", "features", "topics", "partitions", "offline",
+             "under_replicated", "under_min_isr", "at_min_isr")  # fmt: skip
+    return {"hosts": hosts, **{name: state.get(name) for name in names}, "problems": problems}
 
 
 def data_folder(path: str, user: str, group: str) -> dict[str, str]:
@@ -160,10 +197,12 @@ class FilterModule:
     def filters(self) -> dict[str, Callable[..., Any]]:
         return {
             "admin_properties": admin_properties,
-            "client_files": client_files.files,
+            "certificate_reasons": certificate_reasons,
             "cluster_document": cluster_document.document,
             "data_folder": data_folder,
+            "drift_lines": drift.lines,
             "firewall_rules": firewall_rules,
+            "health": health,
             "host_entry": host_entry,
             "initial_controllers": initial_controllers,
             "inventory_problems": preflight_rules.inventory_problems,

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import time
+from datetime import datetime, timezone
 from typing import Any
 
 TIMEOUT_S = 20
@@ -98,6 +99,17 @@ def install_problems(folder: str, manifest: dict[str, str]) -> list[str]:
     libs = os.path.join(folder, "libs")
     foreign = [name for name in sorted(os.listdir(libs)) if f"libs/{name}" not in manifest] if manifest else []
     return problems + [f"libs/{name} does not belong there" for name in foreign]
+
+
+def certificate_days(path: str) -> int | None:
+    """Days until the first certificate of the file ends; None if there is none."""
+    answer = run(["openssl", "x509", "-noout", "-enddate", "-in", path])
+    text = answer.strip().removeprefix("notAfter=")
+    try:
+        end = datetime.strptime(text, "%b %d %H:%M:%S %Y GMT").replace(tzinfo=timezone.utc)
+    except ValueError:
+        return None
+    return (end - datetime.now(timezone.utc)).days
 
 
 def now_s() -> float:

@@ -20,6 +20,7 @@ options:
   manifest: {description: Path in O(install_dir) -> SHA-256., type: dict, required: true}
   ports: {description: Ports that the node is going to open., type: list, elements: int, required: true}
   unit: {description: The service that may already hold those ports., type: str, required: true}
+  certificate: {description: PEM file whose days left are wanted., type: path}
 attributes:
   check_mode: {support: full}
 author: The Kastellan engineers
@@ -52,6 +53,7 @@ def main() -> None:
             "manifest": {"type": "dict", "required": True},
             "ports": {"type": "list", "elements": "int", "required": True},
             "unit": {"type": "str", "required": True},
+            "certificate": {"type": "path"},
         },
         supports_check_mode=True,
     )
@@ -67,6 +69,7 @@ def main() -> None:
             "running": pid > 0,
             "install_problems": node_look.install_problems(options["install_dir"], options["manifest"]),
             "disks": [node_look.disk(folder) for folder in options["data_dirs"]],
+            "certificate_days": node_look.certificate_days(options["certificate"]) if options["certificate"] else None,
             "systemd": os.path.isdir("/run/systemd/system"),
         }
     except OSError as exc:
