@@ -1,3 +1,4 @@
+# ruff: noqa: TID252 - relative imports: as Ansible wants plugins
 """Secrets of a stack: made once, kept in an Ansible Vault file on the controller."""
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import yaml
 from ansible.errors import AnsibleActionFail, AnsibleError
 from ansible.parsing.vault import VaultLib, VaultSecret
 from ansible.plugins.action import ActionBase
+
 from ..module_utils.quorum_ids import random_id
 
 PASSWORD_BYTES = 24

@@ -1,3 +1,4 @@
+# ruff: noqa: TID252 - relative imports: as Ansible wants plugins
 """The roles' thinking, as filters: each hands its work to a tested function."""
 
 from __future__ import annotations
@@ -160,7 +161,8 @@ def scram_users(
 def signing_request(variables: Mapping[str, Any], all_nodes: list[dict[str, Any]]) -> dict[str, Any]:
     """Names and addresses come from the inventory; the host's request adds only its public key."""
     node = next(node for node in all_nodes if node["name"] == variables["inventory_hostname"])
-    aliases, addresses = list(variables.get("kafka_certificate_aliases") or []), []
+    aliases: list[str] = list(variables.get("kafka_certificate_aliases") or [])
+    addresses: list[str] = []
     for address in dict.fromkeys([node["address"], node["login_address"]]):
         (addresses if _is_address(address) else aliases).append(address)
     asked = variables["__kafka_requested"]

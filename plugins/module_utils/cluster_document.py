@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
+from pathlib import Path
 from typing import Any
 
 from .node_properties import BROKER, TIMEOUTS_MS, bracketed, super_users
@@ -87,8 +87,8 @@ def _relative(path: str | None, state_dir: str) -> str | None:
     """What lies in the state directory is named from there, so that the directory can move as a whole."""
     if not path:
         return None
-    inside = os.path.relpath(os.path.expanduser(path), state_dir)
-    return os.path.expanduser(path) if inside.startswith("..") else inside
+    whole = Path(path).expanduser()
+    return str(whole.relative_to(state_dir) if whole.is_relative_to(state_dir) else whole)
 
 
 def _topic(topic: dict[str, Any]) -> dict[str, Any]:
@@ -113,7 +113,7 @@ def _acls(entry: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _word(text: str) -> str:
-    """DESCRIBE_CONFIGS, describe_configs and DescribeConfigs are one operation; the last is how Kafka's tools print it."""
+    """Of DESCRIBE_CONFIGS, describe_configs and DescribeConfigs the last: it is how Kafka's tools print it."""
     if "_" in text or text.isupper() or text.islower():
         return "".join(part.capitalize() for part in text.split("_"))
     return text

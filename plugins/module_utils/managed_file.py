@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import grp
 import os
 import pwd
 import secrets
 import stat
+from pathlib import Path
 from typing import Any
 
 UNCHANGED = -1  # for chown
@@ -39,7 +39,7 @@ def settle(entry: dict[str, Any], *, apply: bool) -> dict[str, Any] | None:
 
 def look(path: str) -> dict[str, Any]:
     try:
-        seen = os.lstat(path)
+        seen = Path(path).lstat()
     except (FileNotFoundError, NotADirectoryError):
         return {"kind": "absent"}
     kinds = {stat.S_IFREG: "file", stat.S_IFDIR: "directory", stat.S_IFLNK: "link"}
@@ -47,11 +47,11 @@ def look(path: str) -> dict[str, Any]:
     found: dict[str, Any] = {"kind": kind, "owner": _name_of(pwd.getpwuid, seen.st_uid, "pw_name")}
     found["group"] = _name_of(grp.getgrgid, seen.st_gid, "gr_name")
     if kind == "link":
-        found["target"] = os.readlink(path)
+        found["target"] = str(Path(path).readlink())
     else:
         found["mode"] = f"{stat.S_IMODE(seen.st_mode):04o}"
     if kind == "file":
-        with open(path, encoding="utf-8", errors="surrogateescape", newline="") as file:
+        with Path(path).open(encoding="utf-8", errors="surrogateescape", newline="") as file:
             found["content"] = file.read()
     return found
 
@@ -99,9 +99,9 @@ def _apply(path: str, before: dict[str, Any], wanted: dict[str, Any], differs: s
         _write(path, wanted)
     else:
         if "kind" in differs:
-            os.mkdir(path, 0o700)
+            Path(path).mkdir(mode=0o700)
         os.chown(path, _uid(wanted.get("owner")), _gid(wanted.get("group")))
-        os.chmod(path, int(wanted["mode"], 8))
+        Path(path).chmod(int(wanted["mode"], 8))
 
 
 def _write(path: str, wanted: dict[str, Any]) -> None:
@@ -109,30 +109,29 @@ def _write(path: str, wanted: dict[str, Any]) -> None:
     draft = f"{path}.{secrets.token_hex(6)}"
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     try:
-        with open(descriptor, "w", encoding="utf-8", errors="surrogateescape", newline="") as file:
+        with os.fdopen(descriptor, "w", encoding="utf-8", errors="surrogateescape", newline="") as file:
             file.write(wanted["content"])
             file.flush()
             os.fchown(file.fileno(), _uid(wanted.get("owner")), _gid(wanted.get("group")))
             os.fchmod(file.fileno(), int(wanted["mode"], 8))
             os.fsync(file.fileno())
-        os.replace(draft, path)
+        Path(draft).replace(path)
     except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(draft)
+        Path(draft).unlink(missing_ok=True)
         raise
 
 
 def _replace_link(path: str, target: str) -> None:
     draft = f"{path}.{secrets.token_hex(6)}"
-    os.symlink(target, draft)
-    os.replace(draft, path)
+    Path(draft).symlink_to(target)
+    Path(draft).replace(path)
 
 
 def _remove(path: str, kind: str) -> None:
     if kind == "directory":
-        os.rmdir(path)  # only an empty one: nothing of the user's goes with it
+        Path(path).rmdir()  # only an empty one: nothing of the user's goes with it
     else:
-        os.unlink(path)
+        Path(path).unlink()
 
 
 def _uid(owner: str | None) -> int:

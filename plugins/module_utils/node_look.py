@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 import shutil
 import subprocess
 import time
-from datetime import datetime, timezone
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 TIMEOUT_S = 20
@@ -31,12 +31,11 @@ def java_major(java: str) -> int | None:
 
 
 def memory_mib() -> int:
-    with open("/proc/meminfo", encoding="ascii") as file:
+    with Path("/proc/meminfo").open(encoding="ascii") as file:
         total = next(line for line in file if line.startswith("MemTotal:"))
     mib = int(total.split()[1]) // 1024
     try:  # a container may have less than its machine
-        with open("/sys/fs/cgroup/memory.max", encoding="ascii") as file:
-            limit = file.read().strip()
+        limit = Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii").strip()
     except OSError:
         return mib
     return mib if limit == "max" else min(mib, int(limit) // 2**20)
@@ -44,9 +43,8 @@ def memory_mib() -> int:
 
 def free_mib(path: str) -> int:
     """Room where `path` lies or will lie."""
-    while not os.path.isdir(path):
-        path = os.path.dirname(path)
-    return shutil.disk_usage(path).free // 2**20
+    there = next(folder for folder in (Path(path), *Path(path).parents) if folder.is_dir())
+    return shutil.disk_usage(there).free // 2**20
 
 
 def ports_taken(ports: list[int], unit_pid: int) -> dict[str, str]:
@@ -70,7 +68,7 @@ def disk(folder: str) -> dict[str, Any]:
     """What formatting left in a data directory: whose it is, and whether a node ever ran on it."""
     found: dict[str, Any] = {"path": folder, "formatted": False, "started": False}
     try:
-        with open(os.path.join(folder, "meta.properties"), encoding="utf-8") as file:
+        with (Path(folder) / "meta.properties").open(encoding="utf-8") as file:
             lines = dict(line.strip().split("=", maxsplit=1) for line in file if "=" in line and line[0] != "#")
     except FileNotFoundError:
         return found
@@ -78,26 +76,27 @@ def disk(folder: str) -> dict[str, Any]:
     found |= {"formatted": True, "cluster_id": lines.get("cluster.id", ""), "directory_id": lines.get("directory.id")}
     found["node_id"] = int(number) if number.isdigit() else None
     # Formatting writes bootstrap.checkpoint and a first snapshot; the state of the quorum is written by a running node.
-    found["started"] = os.path.exists(os.path.join(folder, "__cluster_metadata-0", "quorum-state"))
+    found["started"] = (Path(folder) / "__cluster_metadata-0" / "quorum-state").exists()
     return found
 
 
 def install_problems(folder: str, manifest: dict[str, str]) -> list[str]:
     """Files that are missing, foreign or not what was fetched. Empty: installed as it should be."""
-    if not os.path.isdir(folder):
+    root = Path(folder)
+    if not root.is_dir():
         return ["not installed"]
     problems = []
     for name, expected in manifest.items():
         try:
-            with open(os.path.join(folder, name), "rb") as file:
-                seen = hashlib.sha256(file.read()).hexdigest()
+            seen = hashlib.sha256((root / name).read_bytes()).hexdigest()
         except OSError:
             problems.append(f"{name} is missing")
             continue
         if seen != expected:
             problems.append(f"{name} was changed")
-    libs = os.path.join(folder, "libs")
-    foreign = [name for name in sorted(os.listdir(libs)) if f"libs/{name}" not in manifest] if manifest else []
+    libs = root / "libs"
+    there = sorted(path.name for path in libs.iterdir()) if manifest and libs.is_dir() else []
+    foreign = [name for name in there if f"libs/{name}" not in manifest]
     return problems + [f"libs/{name} does not belong there" for name in foreign]
 
 
@@ -106,10 +105,10 @@ def certificate_days(path: str) -> int | None:
     answer = run(["openssl", "x509", "-noout", "-enddate", "-in", path])
     text = answer.strip().removeprefix("notAfter=")
     try:
-        end = datetime.strptime(text, "%b %d %H:%M:%S %Y GMT").replace(tzinfo=timezone.utc)
+        end = datetime.strptime(text, "%b %d %H:%M:%S %Y GMT").replace(tzinfo=UTC)
     except ValueError:
         return None
-    return (end - datetime.now(timezone.utc)).days
+    return (end - datetime.now(UTC)).days
 
 
 def now_s() -> float:

@@ -1,4 +1,4 @@
-"""What must hold before anything changes. Every rule is a function from the settings to messages that say what to do."""
+"""What must hold before anything changes. Every rule is a function from settings to messages that say what to do."""
 
 from __future__ import annotations
 
@@ -53,8 +53,10 @@ def _version(context: Context) -> list[str]:
     version = context["version"]
     if context["mode"] == "zookeeper" and version_tuple(version) >= FIRST_KRAFT_ONLY:
         return [
-            f"Kafka {version} has no ZooKeeper mode; {LAST_WITH_ZOOKEEPER} is the last version with it: set "
-            f"kafka_version: {LAST_WITH_ZOOKEEPER}, or kafka_mode: kraft."
+            (
+                f"Kafka {version} has no ZooKeeper mode; {LAST_WITH_ZOOKEEPER} is the last version with it: set "
+                f"kafka_version: {LAST_WITH_ZOOKEEPER}, or kafka_mode: kraft."
+            )
         ]
     return []
 
@@ -86,7 +88,9 @@ def _roles(context: Context) -> list[str]:
 def _topics(context: Context) -> list[str]:
     brokers = sum(BROKER in node["roles"] for node in context["nodes"])
     default_in_sync = int(context["cluster_defaults"].get("min.insync.replicas", 1))
-    problems, seen, spellings = [], set(), {}
+    problems: list[str] = []
+    seen: set[str] = set()
+    spellings: dict[str, str] = {}
     for topic in context["topics"]:
         if topic.get("state", "present") == "absent":
             continue
@@ -96,7 +100,8 @@ def _topics(context: Context) -> list[str]:
             continue
         if int(replicas) > brokers:
             problems.append(
-                f"Topic {name} has replication_factor {replicas} but there are {brokers} brokers: add a broker or lower it."
+                f"Topic {name} has replication_factor {replicas} but there are {brokers} brokers: add a broker or "
+                "lower it."
             )
         in_sync = int((topic.get("config") or {}).get("min.insync.replicas", default_in_sync))
         if in_sync > int(replicas):
@@ -130,7 +135,8 @@ def _mechanisms(context: Context) -> list[str]:
 
 
 def _listeners(context: Context) -> list[str]:
-    problems, owners = [], {}
+    problems: list[str] = []
+    owners: dict[int, str] = {}
     for listener in context["listeners"]:
         name, port = listener["name"], int(listener["port"])
         if port in owners:
@@ -175,8 +181,10 @@ def _config(context: Context) -> list[str]:
 def _distribution(context: Context) -> list[str]:
     if context["distribution"] == "archive" and not context["archive_sha512"]:
         return [
-            "kafka_distribution is archive but kafka_archive_sha512 is not set: take it from the .sha512 file beside "
-            "Kafka's release, so that what is installed is what was published."
+            (
+                "kafka_distribution is archive but kafka_archive_sha512 is not set: take it from the .sha512 file "
+                "beside Kafka's release, so that what is installed is what was published."
+            )
         ]
     return []
 
@@ -190,8 +198,10 @@ def inventory_warnings(context: Context) -> list[str]:
     voters = len(controllers(context["nodes"])) if not _node_ids(context) else 0
     if context["mode"] == "kraft" and voters and voters % 2 == 0:
         return [
-            f"{voters} controllers survive the loss of {(voters - 1) // 2}, as {voters - 1} do: an even number adds "
-            "nothing to that."
+            (
+                f"{voters} controllers survive the loss of {(voters - 1) // 2}, as {voters - 1} do: an even number "
+                "adds nothing to that."
+            )
         ]
     return []
 
@@ -210,14 +220,14 @@ def node_problems(node: dict[str, Any], wanted: dict[str, Any]) -> list[str]:
         )
     if node["memory_mib"] < wanted["memory_min_mib"]:
         problems.append(
-            f"{name} has {node['memory_mib']} MiB of memory, kafka_memory_min_mib is {wanted['memory_min_mib']}: give it "
-            "more, or lower kafka_heap_size and that bound."
+            f"{name} has {node['memory_mib']} MiB of memory, kafka_memory_min_mib is {wanted['memory_min_mib']}: give "
+            "it more, or lower kafka_heap_size and that bound."
         )
     for folder, free_mib in node["free_mib"].items():
         if free_mib < wanted["disk_min_mib"] and not node["running"]:
             problems.append(
-                f"{name} has {free_mib} MiB free for {folder}, kafka_disk_min_mib is {wanted['disk_min_mib']}: give it a "
-                "larger disk, or lower that bound."
+                f"{name} has {free_mib} MiB free for {folder}, kafka_disk_min_mib is {wanted['disk_min_mib']}: give it "
+                "a larger disk, or lower that bound."
             )
     for port, owner in node["ports_taken"].items():
         problems.append(f"Port {port} of {name} is taken by {owner}: stop it, or give the listener another port.")
@@ -247,8 +257,10 @@ def voter_problems(voters: list[int], declared: list[int]) -> list[str]:
     if not voters or sorted(voters) == sorted(declared):
         return []
     return [
-        f"The quorum has the voters {_listed(voters)}, kafka_controller declares {_listed(declared)}: this playbook does "
-        "not change the set of controllers."
+        (
+            f"The quorum has the voters {_listed(voters)}, kafka_controller declares {_listed(declared)}: this "
+            "playbook does not change the set of controllers."
+        )
     ]
 
 

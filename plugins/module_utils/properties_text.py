@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+FIRST_PRINTED, LAST_PRINTED = ord(" "), ord("~")
 _ESCAPED = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\f": "\\f"}
 _KEY_ESCAPED = {**_ESCAPED, " ": "\\ ", "=": "\\=", ":": "\\:", "#": "\\#", "!": "\\!"}
 _LOGIN_MODULES = {
@@ -38,7 +39,7 @@ def _ascii(text: str) -> str:
     """Java reads these files as Latin-1 or UTF-8, depending on its version and the caller; ASCII is both."""
     units = text.encode("utf-16-be", "surrogatepass")
     pairs = (units[at] << 8 | units[at + 1] for at in range(0, len(units), 2))
-    return "".join(chr(unit) if 0x20 <= unit < 0x7F else f"\\u{unit:04x}" for unit in pairs)
+    return "".join(chr(unit) if FIRST_PRINTED <= unit <= LAST_PRINTED else f"\\u{unit:04x}" for unit in pairs)
 
 
 def document(properties: Mapping[str, Any]) -> str:

@@ -1,3 +1,5 @@
+#!/usr/bin/python
+# ruff: noqa: EXE001, TID252 - no execute bit, relative imports: as Ansible wants modules
 """Key, request and certificate of a host: the key is made where it serves and never leaves."""
 
 from __future__ import annotations
@@ -8,6 +10,7 @@ import subprocess
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
+
 from ..module_utils.managed_file import FileError, look, settle
 
 DOCUMENTATION = r"""
@@ -118,7 +121,15 @@ def installed(options: dict[str, Any], *, apply: bool) -> dict[str, Any]:
 
 def _entry(options: dict[str, Any], path: str, content: str, mode: str) -> dict[str, Any]:
     owner, group = options["owner"], options["group"]
-    return {"path": path, "state": "file", "content": content, "owner": owner, "group": group, "mode": mode, "secret": True}
+    return {
+        "path": path,
+        "state": "file",
+        "content": content,
+        "owner": owner,
+        "group": group,
+        "mode": mode,
+        "secret": True,
+    }
 
 
 def _first(pattern: re.Pattern[str], text: str) -> str:
@@ -134,7 +145,17 @@ def _request(key: str, name: str) -> str | None:
     try:
         os.write(write_end, config.encode())
         os.close(write_end)
-        argv = ["req", "-new", "-sha256", "-key", "/dev/stdin", "-config", f"/dev/fd/{read_end}", "-subj", f"/CN={name}"]
+        argv = [
+            "req",
+            "-new",
+            "-sha256",
+            "-key",
+            "/dev/stdin",
+            "-config",
+            f"/dev/fd/{read_end}",
+            "-subj",
+            f"/CN={name}",
+        ]
         return openssl(argv, stdin=key, pass_fds=(read_end,))
     except KeyProblem:
         return None

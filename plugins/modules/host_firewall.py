@@ -1,3 +1,5 @@
+#!/usr/bin/python
+# ruff: noqa: EXE001, TID252 - no execute bit, relative imports: as Ansible wants modules
 """One table of nftables: its file, and what the kernel really has."""
 
 from __future__ import annotations
@@ -6,6 +8,7 @@ import subprocess
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
+
 from ..module_utils.managed_file import FileError, settle
 
 DOCUMENTATION = r"""

@@ -1,10 +1,14 @@
+#!/usr/bin/python
+# ruff: noqa: EXE001, TID252 - no execute bit, relative imports: as Ansible wants modules
 """Kernel settings: the file for the next boot, and what the kernel has now."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
+
 from ..module_utils.managed_file import FileError, settle
 
 DOCUMENTATION = r"""
@@ -41,7 +45,14 @@ def main() -> None:
     )
     wanted = {name: str(value) for name, value in module.params["settings"].items()}
     text = "".join(f"{name} = {value}\n" for name, value in sorted(wanted.items()))
-    entry = {"path": module.params["path"], "state": "file", "content": text, "owner": "root", "group": "root", "mode": "0644"}
+    entry = {
+        "path": module.params["path"],
+        "state": "file",
+        "content": text,
+        "owner": "root",
+        "group": "root",
+        "mode": "0644",
+    }
     try:
         diffs = [settle(entry, apply=not module.check_mode)]
     except (FileError, OSError) as exc:
@@ -54,10 +65,9 @@ def main() -> None:
 
 
 def _set(name: str, value: str, unchangeable: dict[str, str], *, apply: bool) -> dict[str, Any] | None:
-    path = "/proc/sys/" + name.replace(".", "/")
+    path = Path("/proc/sys") / name.replace(".", "/")
     try:
-        with open(path, encoding="ascii") as file:
-            before = " ".join(file.read().split())
+        before = " ".join(path.read_text(encoding="ascii").split())
     except OSError:
         unchangeable[name] = "not there"
         return None
@@ -65,7 +75,7 @@ def _set(name: str, value: str, unchangeable: dict[str, str], *, apply: bool) ->
         return None
     try:
         # Opening tells in check mode too whether this kernel lets itself be told; a container's is read only.
-        with open(path, "w" if apply else "r+", encoding="ascii") as file:
+        with path.open("w" if apply else "r+", encoding="ascii") as file:
             if apply:
                 file.write(value)
     except OSError:

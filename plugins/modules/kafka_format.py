@@ -1,3 +1,5 @@
+#!/usr/bin/python
+# ruff: noqa: EXE001 - no execute bit: as Ansible wants modules
 """Format a node's data directories, secrets unseen."""
 
 from __future__ import annotations

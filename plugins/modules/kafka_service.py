@@ -1,8 +1,11 @@
+#!/usr/bin/python
+# ruff: noqa: EXE001 - no execute bit: as Ansible wants modules
 """The service of a node: enabled, running, and running with what lies on the disk."""
 
 from __future__ import annotations
 
 import subprocess
+from pathlib import Path
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
@@ -101,8 +104,7 @@ def systemctl(*words: str) -> str:
 
 def differences(started_with: str, witness: str) -> list[str]:
     try:
-        with open(started_with, encoding="utf-8") as file:
-            then = file.read().splitlines()
+        then = Path(started_with).read_text(encoding="utf-8").splitlines()
     except FileNotFoundError:
         return ["not known what it was started with"]
     done = subprocess.run(["sh", "-c", witness], capture_output=True, text=True, timeout=TIMEOUT_S, check=False)

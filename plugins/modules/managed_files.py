@@ -1,3 +1,5 @@
+#!/usr/bin/python
+# ruff: noqa: EXE001, TID252 - no execute bit, relative imports: as Ansible wants modules
 """Files, folders and links of a host, many in one go."""
 
 from __future__ import annotations
@@ -5,6 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
+
 from ..module_utils.managed_file import FileError, settle
 
 DOCUMENTATION = r"""

@@ -1,10 +1,13 @@
+#!/usr/bin/python
+# ruff: noqa: EXE001, TID252 - no execute bit, relative imports: as Ansible wants modules
 """What a node of Kafka has, in one look."""
 
 from __future__ import annotations
 
-import os
+from pathlib import Path
 
 from ansible.module_utils.basic import AnsibleModule
+
 from ..module_utils import node_look
 
 DOCUMENTATION = r"""
@@ -70,7 +73,7 @@ def main() -> None:
             "install_problems": node_look.install_problems(options["install_dir"], options["manifest"]),
             "disks": [node_look.disk(folder) for folder in options["data_dirs"]],
             "certificate_days": node_look.certificate_days(options["certificate"]) if options["certificate"] else None,
-            "systemd": os.path.isdir("/run/systemd/system"),
+            "systemd": Path("/run/systemd/system").is_dir(),
         }
     except OSError as exc:
         module.fail_json(msg=f"This host cannot be looked at: {exc}")

@@ -94,7 +94,7 @@ def verify(libs: Path, jars: Iterable[Jar]) -> None:
             raise KastellanError(
                 f"{jar.file_name} is not what the lock names.",
                 details=f"SHA-256 is {seen}, the lock has {jar.sha256}.",
-                resolution="Remove it from Maven's local repository and try again; if it stays so, distrust the mirror.",
+                resolution="Remove it from Maven's local repository and try again; if it stays, mistrust the mirror.",
             )
 
 

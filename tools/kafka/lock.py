@@ -37,10 +37,16 @@ def main(version: str) -> None:
 
 
 def _resolve(folder: Path, wanted: list[Jar]) -> list[Jar]:
-    (folder / "pom.xml").write_text(pom(f"<dependencies>{items(wanted, 'dependency')}</dependencies>"), encoding="utf-8")
+    (folder / "pom.xml").write_text(
+        pom(f"<dependencies>{items(wanted, 'dependency')}</dependencies>"), encoding="utf-8"
+    )
     listed = folder / "list.txt"
     goals = ["dependency:list", "dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputFile={listed}"]
-    run(["mvn", "--batch-mode", "--quiet", *goals, f"-DoutputDirectory={folder / 'jars'}"], timeout_s=TIMEOUT_S, cwd=folder)
+    run(
+        ["mvn", "--batch-mode", "--quiet", *goals, f"-DoutputDirectory={folder / 'jars'}"],
+        timeout_s=TIMEOUT_S,
+        cwd=folder,
+    )
     return [Jar(**match.groupdict()) for match in _RESOLVED.finditer(listed.read_text(encoding="utf-8"))]
 
 

@@ -73,8 +73,9 @@ java=java
 : "${KAFKA_JVM_PERFORMANCE_OPTS:=-XX:+UseSerialGC -XX:TieredStopAtLevel=1}"
 : "${KAFKA_LOG4J_OPTS:=@LOGGING@=$base/config/tools-@LOGGING_FILE@}"
 # shellcheck disable=SC2086 # several options in one variable, as Kafka has it
-exec "$java" $KAFKA_HEAP_OPTS $KAFKA_JVM_PERFORMANCE_OPTS -Djava.awt.headless=true ${LOG_DIR:+"-Dkafka.logs.dir=$LOG_DIR"} \\
-    $KAFKA_LOG4J_OPTS ${KAFKA_OPTS:-} -cp "${CLASSPATH:+$CLASSPATH:}$base/libs/*" "$@"
+exec "$java" $KAFKA_HEAP_OPTS $KAFKA_JVM_PERFORMANCE_OPTS -Djava.awt.headless=true \\
+    ${LOG_DIR:+"-Dkafka.logs.dir=$LOG_DIR"} $KAFKA_LOG4J_OPTS ${KAFKA_OPTS:-} \\
+    -cp "${CLASSPATH:+$CLASSPATH:}$base/libs/*" "$@"
 """
 LAUNCH = """\
 #!/bin/sh
