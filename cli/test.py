@@ -19,7 +19,13 @@ if TYPE_CHECKING:
 
 HELP = "run the tests"
 PACKAGES = ("cli", "common", "infra", "plugins", "tools", "tests/unit", "tests/system")
-SHELL = ("kastellan", ".ci/run", "infra/providers/nspawn/supervise.sh", "infra/providers/nspawn/image/customize.sh")
+SHELL = (
+    "kastellan",
+    ".ci/run",
+    "infra/providers/nspawn/supervise.sh",
+    "infra/providers/nspawn/image/customize.sh",
+    "tests/bench/hosts_bare.sh",
+)
 LINTERS = (
     ("ruff", "check", "--quiet", "."),
     ("ruff", "format", "--quiet", "--check", "."),

@@ -39,5 +39,5 @@ def build(plan: StackPlan, state: Path) -> dict[str, pulumi.Input[Any]]:
     return {
         OUTPUT_HOSTS: [host.facts for host in hosts],
         OUTPUT_STACK: plan.name,
-        OUTPUT_NETWORK: network.subnet if network else None,
+        OUTPUT_NETWORK: network.subnet if network else "",
     }

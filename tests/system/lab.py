@@ -44,8 +44,8 @@ class Lab:
         assert not check or done.returncode == 0, f"{argv} ended with {done.returncode}\n{done.stdout}\n{done.stderr}"
         return done
 
-    def kastellan(self, *words: str, check: bool = True, **extra: Any) -> Any:
-        return self.run("./kastellan", *words, check=check, **extra)
+    def kastellan(self, *words: str, check: bool = True, timeout_s: float = UP_TIMEOUT_S, **extra: Any) -> Any:
+        return self.run("./kastellan", *words, check=check, timeout_s=timeout_s, **extra)
 
     def native(self, *argv: str, check: bool = True) -> Any:
         """A command with what `./kastellan env` exports, as a user of the native tools runs it."""

@@ -193,3 +193,17 @@ def test_nothing_is_left_behind(how: str) -> None:
         wait_for_quiet(lab)
         after = machine_view(lab)
         assert {kind: after[kind] - before[kind] for kind in before} == {kind: set() for kind in before}
+
+
+def test_two_clones_side_by_side(lab: Lab) -> None:
+    """The same stack's name in another checkout is another stack."""
+    before = started(lab)
+    with new_lab() as other:
+        other.describe("local", count=1, memory="512MiB", disk="256MiB")
+        other.kastellan("up")
+        assert_well(other, count=1)
+        assert other.outputs()["network"] != lab.outputs()["network"]
+        lab.kastellan("status")
+        other.kastellan("down", "--yes")
+    assert started(lab) == before
+    assert_well(lab)

@@ -1,0 +1,240 @@
+"""The words of the command line, its errors and its looks."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli import down, native, status, surroundings
+from cli.__main__ import VERBS, build_parser, main
+from cli.locks import dead_locks
+from common.errors import CommandFailed, KastellanError, UsageError
+from common.run import run
+from tools.pulumi import build
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.mark.parametrize("verb", [verb.__name__.rpartition(".")[2] for verb in VERBS])
+def test_every_verb_has_help_and_stands_in_the_readme(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        build_parser().parse_args([verb, "--help"])
+    assert end.value.code == 0
+    assert len(capsys.readouterr().out.splitlines()) > 4
+    assert f"./kastellan {verb}" in (ROOT / "README.md").read_text()
+
+
+@pytest.mark.parametrize("words", [[], ["upp"], ["up", "--until", "never"], ["test", "--fast", "--all"]])
+def test_a_wrong_call_ends_with_64(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(words)
+    assert end.value.code == 64
+    assert "--help" in capsys.readouterr().err
+
+
+def test_an_error_has_three_parts(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["status", "locla"]) == 64
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == [
+        "Error: There is no stack 'locla'.",
+        "  infra/stacks/locla.yaml does not exist.",
+        "To do: Did you mean 'local'?",
+    ]
+
+
+def test_doctor_needs_the_standard_library_only() -> None:
+    """It runs before anything is prepared, so no import on its way may need a package."""
+    code = "import sys; sys.path = [p for p in sys.path if 'site-packages' not in p]; import cli.__main__"
+    done = subprocess.run([sys.executable, "-S", "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def lock(folder: Path, **changes: Any) -> None:
+    content = {"pid": os.getpid(), "hostname": socket.gethostname(), "username": "root", **changes}
+    place = folder / "organization/kastellan/local"
+    place.mkdir(parents=True, exist_ok=True)
+    (place / f"{len(list(place.iterdir()))}.json").write_text(json.dumps(content))
+
+
+def test_only_locks_of_dead_processes_of_this_machine_are_dead(tmp_path: Path) -> None:
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    lock(tmp_path, pid=ended.pid)
+    lock(tmp_path, pid=ended.pid, hostname="another-machine")
+    (tmp_path / "organization/kastellan/local/broken.json").write_text("{")
+    assert [path.name for path in dead_locks("local", tmp_path)] == ["0.json"]
+
+
+def test_a_number_that_went_to_another_program_is_dead_and_so_is_a_zombie(tmp_path: Path) -> None:
+    """This process is no pulumi; a killed pulumi stays in the list of processes until its parent looks."""
+    lock(tmp_path)
+    fake = tmp_path / "pulumi"
+    fake.symlink_to("/bin/sleep")
+    living = subprocess.Popen([fake, "60"])
+    zombie = subprocess.Popen([fake, "0"])
+    os.waitid(os.P_PID, zombie.pid, os.WEXITED | os.WNOWAIT)  # it has ended and is not yet waited for
+    lock(tmp_path, pid=living.pid)
+    lock(tmp_path, pid=zombie.pid)
+    try:
+        assert [path.name for path in dead_locks("local", tmp_path)] == ["0.json", "2.json"]
+    finally:
+        living.kill()
+        living.wait()
+        zombie.wait()
+
+
+@pytest.mark.parametrize(
+    ("lines", "well", "state"),
+    [
+        (["running", "", " 22% /"], True, "running"),
+        (["degraded", "kafka.service ", " 22% /"], False, "degraded"),
+        (["running", "", " 97% /var/lib/kafka"], False, "disk full"),
+        (["starting", "", "  5% /"], False, "starting"),
+    ],
+)
+def test_what_makes_a_host_well(lines: list[str], well: bool, state: str) -> None:
+    judged = status.judge(lines)
+    assert (judged["well"], judged["state"]) == (well, state)
+
+
+@pytest.mark.parametrize(
+    ("line", "hidden"),
+    [
+        ("@ updating....\n", True),
+        (" ~  kastellan:infra:ClusterHost broker-1 refreshing (0s) \n", True),
+        ("    pulumi-python:dynamic/kastellan:Host broker-1  \n", True),
+        (" +  pulumi-python:dynamic/kastellan:Host broker-1 created (1s) \n", False),
+        (" ~  pulumi-python:dynamic/kastellan:Host broker-3 **updating failed** error: no\n", False),
+        ("error: the stack is currently locked\n", False),
+        ("    13 unchanged\n", False),
+    ],
+)
+def test_pulumis_routine_is_hidden_and_nothing_else(line: str, hidden: bool) -> None:
+    assert native.is_pulumi_chatter(line) == hidden
+
+
+def test_known_words_of_programs_have_remedies() -> None:
+    assert "put that one back" in native.remedy("error: incorrect passphrase")
+    assert "pulumi cancel" in native.remedy("error: the stack is currently locked by 1 lock(s)")
+    assert native.remedy("anything") == ""
+
+
+def test_down_asks_where_it_can_and_refuses_where_it_cannot(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", open(os.devnull))  # noqa: SIM115, PTH123 - closed with the process
+    with pytest.raises(UsageError, match="must be confirmed") as refusal:
+        down.confirm("local")
+    assert refusal.value.resolution == "./kastellan down local --yes"
+
+
+def test_down_keeps_reports_unless_told(tmp_path: Path) -> None:
+    for name in ("runs", "pki"):
+        (tmp_path / "local" / name).mkdir(parents=True)
+    (tmp_path / "local/known_hosts").touch()
+    down.remove_state(tmp_path / "local", purge=False)
+    assert [path.name for path in (tmp_path / "local").iterdir()] == ["runs"]
+    down.remove_state(tmp_path / "local", purge=True)
+    assert not (tmp_path / "local").exists()
+    down.remove_state(tmp_path / "local", purge=True)  # nothing there is fine
+
+
+def test_layout_is_private_and_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = tmp_path / ".kastellan"
+    monkeypatch.setattr(surroundings, "HOME", home)
+    monkeypatch.setattr(surroundings, "BACKEND", home / "pulumi")
+    monkeypatch.setattr(surroundings, "PASSPHRASE", home / "pulumi/passphrase")
+    monkeypatch.setattr(surroundings, "COLLECTION", home / "collections/ansible_collections/kastellan/kafka")
+    surroundings.lay_out()
+    secret = (home / "pulumi/passphrase").read_text()
+    surroundings.lay_out()
+    assert (home / "pulumi/passphrase").read_text() == secret
+    assert len(secret) > 40
+    assert [path.stat().st_mode & 0o777 for path in (home, home / "pulumi", home / "pulumi/passphrase")] == [
+        0o700,
+        0o700,
+        0o600,
+    ]
+    assert (home / "collections/ansible_collections/kastellan/kafka").resolve() == tmp_path.resolve()
+
+
+def test_a_failed_program_is_an_error_with_its_last_words() -> None:
+    with pytest.raises(CommandFailed) as failure:
+        run(["sh", "-c", "echo why >&2; exit 3"], timeout_s=10)
+    assert failure.value.brief.startswith("Exit code 3:")
+    assert failure.value.details == "why"
+    with pytest.raises(CommandFailed, match="There is no program"):
+        run(["no-such-program-anywhere"], timeout_s=10)
+    with pytest.raises(CommandFailed, match="No end after 0 s"):
+        run(["sleep", "60"], timeout_s=0.1)
+
+
+def fake_program(folder: Path, name: str, script: str) -> None:
+    (folder / name).write_text(f"#!/bin/sh\n{script}\n")
+    (folder / name).chmod(0o755)
+
+
+@pytest.mark.parametrize(
+    ("version", "host", "good"),
+    [("v3.259.0", True, True), ("v3.300.1", True, True), ("v3.1.0", True, False), ("v3.259.0", False, False)],
+)
+def test_the_users_own_pulumi_is_taken_if_it_will_do(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    version: str,
+    host: bool,
+    good: bool,
+) -> None:
+    fake_program(tmp_path, "pulumi", f"echo {version}")
+    if host:
+        fake_program(tmp_path, "pulumi-language-python", "true")
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    assert (build.on_path() is not None) == good
+
+
+@pytest.mark.parametrize(("version", "good"), [("go1.26.8", True), ("go1.24.1", False), ("devel", False)])
+def test_an_old_go_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str, good: bool) -> None:
+    fake_program(tmp_path, "go", f"echo {version}")
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    assert (build.find_go() is not None) == good
+
+
+def test_a_damaged_build_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build, "tools_path", lambda: tmp_path)
+    for name in build.PROGRAMS:
+        (tmp_path / name).write_text(name)
+    (tmp_path / build.MANIFEST).write_text(
+        json.dumps({name: build._sha256(tmp_path / name) for name in build.PROGRAMS})
+    )
+    assert build.damaged() == []
+    (tmp_path / "pulumi").write_text("other")
+    assert build.damaged() == ["pulumi"]
+
+
+def test_the_errors_of_examination_do_not_end_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    from cli import examine  # noqa: PLC0415 - beside its only use
+
+    def _broken() -> list[examine.Finding]:
+        raise KastellanError("it broke")
+
+    monkeypatch.setattr(examine, "LOOKS", (_broken,))
+    (finding,) = examine.examine()
+    assert (finding.title, finding.state) == ("broken", examine.BAD)
+    assert "it broke" in finding.evidence
+
+
+@pytest.mark.parametrize(("says", "state"), [('openjdk version "17.0.15"', "good"), ('java version "1.8.0"', "note")])
+def test_an_old_java_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, says: str, state: str) -> None:
+    from cli import examine  # noqa: PLC0415 - beside its only use
+
+    fake_program(tmp_path, "java", f"echo '{says}' >&2")
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    (finding,) = examine._java()
+    assert finding.state == state
+    assert re.search(r"17|1\.8", finding.evidence)
