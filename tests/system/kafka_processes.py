@@ -23,11 +23,13 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from common.wait import wait_until
-from plugins.module_utils import facts, gate
+from plugins.module_utils import facts, gate, users_backend
 from plugins.module_utils.cluster import Cluster
 from plugins.module_utils.errors import KafkaModuleError
 from plugins.module_utils.scram import ITERATIONS_MIN, new_salt, salted_password
 from plugins.module_utils.settings import read_settings
+from plugins.module_utils.users import User
+from plugins.module_utils.users import plan as users_plan
 
 if TYPE_CHECKING:
     import signal
@@ -176,6 +178,59 @@ def _format(made: Processes, libs: Path, cluster_id: str) -> None:
     for process in processes:
         output, _ = process.communicate(timeout=START_TIMEOUT_S)
         assert process.returncode == 0, output
+
+
+@contextlib.contextmanager
+def zookeeper(folder: Path, *, version: str = "3.9.2", count: int = 2) -> Iterator[Processes]:
+    """Brokers of the last line with ZooKeeper; the admin is made through it, as there is no format there."""
+    libs = fetch(version)
+    numbers = iter(free_ports(count * len(LISTENERS) + 1))
+    zookeeper_port = next(numbers)
+    names = LISTENERS[:-1]
+    made = Processes(folder, {node: {name: next(numbers) for name in names} for node in range(1, count + 1)})
+    make_certificates(folder)
+    home = folder / "zookeeper"
+    home.mkdir()
+    write_properties(home / "zookeeper.properties", {
+        "dataDir": "data", "clientPort": zookeeper_port, "clientPortAddress": "127.0.0.1", "admin.enableServer": "false",
+    })  # fmt: skip
+    keeper = Node(home, libs, ["org.apache.zookeeper.server.quorum.QuorumPeerMain", "zookeeper.properties"])
+    for node, ports in made.ports.items():
+        home = folder / str(node)
+        home.mkdir()
+        addresses = ",".join(f"{name}://127.0.0.1:{port}" for name, port in ports.items())
+        write_properties(home / "server.properties", common_properties(ports) | {
+            "broker.id": node,
+            "broker.rack": RACKS.get(node, "c"),
+            "listeners": addresses,
+            "zookeeper.connect": f"127.0.0.1:{zookeeper_port}",
+            "authorizer.class.name": "kafka.security.authorizer.AclAuthorizer",
+            "offsets.topic.replication.factor": 1,
+        })  # fmt: skip
+        made.nodes[node] = Node(home, libs, ["kafka.Kafka", "server.properties"])
+    try:
+        keeper.start()
+        for running in made.nodes.values():
+            running.start()
+        assert wait_until(lambda: _make_admin(made), timeout_s=START_TIMEOUT_S), made.nodes[1].log()
+        made.wait_whole()
+        yield made
+    finally:
+        made.end()
+        keeper.end()
+
+
+def _make_admin(made: Processes) -> bool:
+    """Through the listener in plain text, where everybody is a super user in these tests."""
+    user = User(ADMIN, True, ("SCRAM-SHA-512",), ITERATIONS_MIN, ADMIN_PASSWORD)  # noqa: FBT003 - present
+    changes = users_plan({ADMIN: user}, {}, {})
+    with (
+        contextlib.suppress(KafkaModuleError),
+        Cluster(read_settings(made.servers("BROKER"), {}), timeout_s=10) as cluster,
+    ):
+        users_backend.apply(cluster, changes)
+        return True
+    return False
 
 
 def kraft_properties(made: Processes, node: int) -> dict[str, Any]:
