@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
     from .cluster import Cluster
 
 UNKNOWN = -1
+CONNECT_TIMEOUT_S = 2
+CONNECTS_AT_ONCE = 32
 
 
 @dataclass(frozen=True)
@@ -62,10 +66,12 @@ class Facts:
     observers: tuple[Voter, ...]
     partitions: tuple[Partition, ...]
     features: dict[str, int]
+    unreachable: tuple[int, ...] = ()
+    """Brokers that the cluster counts as there and that take no connection: it finds a dead one after seconds only."""
 
     @property
     def live(self) -> set[int]:
-        return {broker.id for broker in self.brokers if not broker.fenced}
+        return {broker.id for broker in self.brokers if not broker.fenced} - set(self.unreachable)
 
     def result(self) -> dict[str, Any]:
         """As the module returns it."""
@@ -74,6 +80,7 @@ class Facts:
             "mode": self.mode,
             "controller_id": self.controller_id,
             "brokers": [asdict(broker) for broker in self.brokers],
+            "unreachable": list(self.unreachable),
             "quorum": {
                 "voters": [asdict(voter) for voter in self.voters],
                 "observers": [asdict(voter) for voter in self.observers],
@@ -108,15 +115,17 @@ def read(cluster: Cluster) -> Facts:
         for partition in sorted(topic.partitions, key=lambda partition: int(partition.partition_index))
     )
     quorum = cluster.quorum() if cluster.has_quorum else None
+    brokers = tuple(sorted(_brokers(cluster), key=lambda broker: broker.id))
     return Facts(
         cluster_id=metadata.cluster_id,
         mode="kraft" if quorum else "zookeeper",
         controller_id=quorum.leader_id if quorum else metadata.controller_id,
-        brokers=tuple(sorted(_brokers(cluster), key=lambda broker: broker.id)),
+        brokers=brokers,
         voters=_voters(quorum.leader_id, quorum.current_voters, quorum.current_voters) if quorum else (),
         observers=_voters(quorum.leader_id, quorum.observers, quorum.current_voters) if quorum else (),
         partitions=partitions,
         features=dict(sorted(cluster.features.items())),
+        unreachable=_unreachable([broker for broker in brokers if not broker.fenced]),
     )
 
 
@@ -127,6 +136,18 @@ def _brokers(cluster: Cluster) -> list[Broker]:
         Broker(broker.broker_id, broker.host, broker.port, broker.rack, bool(broker.is_fenced))
         for broker in answer.brokers
     ]
+
+
+def _unreachable(brokers: Sequence[Broker]) -> tuple[int, ...]:
+    def refuses(broker: Broker) -> bool:
+        try:
+            socket.create_connection((broker.host, broker.port), timeout=CONNECT_TIMEOUT_S).close()
+        except OSError:
+            return True
+        return False
+
+    with ThreadPoolExecutor(CONNECTS_AT_ONCE) as pool:
+        return tuple(broker.id for broker, refused in zip(brokers, pool.map(refuses, brokers), strict=True) if refused)
 
 
 def _voters(leader_id: int, replicas: Sequence[Any], voters: Sequence[Any]) -> tuple[Voter, ...]:

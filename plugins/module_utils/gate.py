@@ -36,13 +36,15 @@ class Verdict:
 def may_stop(facts: Facts, node_id: int, *, require_writable: bool = False) -> Verdict:
     """Refuse if the quorum would lose its majority or a partition that could stay writable would not."""
     blocked, unprotected = [], []
+    # In sync may still be called a broker that died a moment ago.
+    staying = facts.live - {node_id}
     for partition in facts.partitions:
         if node_id not in partition.replicas:
             continue
         if len(partition.replicas) <= partition.min_in_sync:
             unprotected.append(partition.name)
         # One that is out of sync anyway takes nothing away; its restart may be the cure.
-        elif node_id in partition.in_sync and len(set(partition.in_sync) - {node_id}) < partition.min_in_sync:
+        elif node_id in partition.in_sync and len(set(partition.in_sync) & staying) < partition.min_in_sync:
             blocked.append(partition.name)
     reasons, warnings = _quorum(facts, node_id)
     if blocked:
@@ -63,12 +65,15 @@ def not_whole(facts: Facts, *, expected: Collection[int] = ()) -> list[str]:
     absent = sorted(set(expected) - facts.live)
     if absent:
         missing.append(f"brokers not there: {', '.join(map(str, absent))}")
+    dead = sorted(set(facts.unreachable) - set(absent))
+    if dead:
+        missing.append(f"brokers that take no connection: {', '.join(map(str, dead))}")
     fenced = [broker.id for broker in facts.brokers if broker.fenced and broker.id not in absent]
     if fenced and not expected:
         missing.append(f"brokers registered and not there: {', '.join(map(str, fenced))}")
     if facts.mode == "kraft" and facts.controller_id < 0:
         missing.append("the quorum has no leader")
-    behind = [voter.id for voter in facts.voters if not caught_up(voter)]
+    behind = [voter.id for voter in facts.voters if not caught_up(voter, facts)]
     if behind:
         missing.append(f"voters behind: {', '.join(map(str, behind))}")
     short = [partition.name for partition in facts.partitions if len(partition.in_sync) < len(partition.replicas)]
@@ -80,8 +85,9 @@ def not_whole(facts: Facts, *, expected: Collection[int] = ()) -> list[str]:
     return missing
 
 
-def caught_up(voter: Voter) -> bool:
-    return 0 <= voter.lag_ms <= VOTER_LAG_MS_MAX
+def caught_up(voter: Voter, facts: Facts) -> bool:
+    """A combined node that takes no connection is no voter to count on, however short ago it was heard of."""
+    return 0 <= voter.lag_ms <= VOTER_LAG_MS_MAX and voter.id not in facts.unreachable
 
 
 def _quorum(facts: Facts, node_id: int) -> tuple[list[str], list[str]]:
@@ -94,7 +100,7 @@ def _quorum(facts: Facts, node_id: int) -> tuple[list[str], list[str]]:
         # No waiting helps: a rule that forbade it would forbid every restart for good.
         return [], [f"A quorum of {count} cannot keep a majority through any restart of a controller."]
     others = [voter for voter in facts.voters if voter.id != node_id]
-    behind = [voter.id for voter in others if not caught_up(voter)]
+    behind = [voter.id for voter in others if not caught_up(voter, facts)]
     staying = len(others) - len(behind)
     if staying >= majority:
         return [], []

@@ -72,13 +72,18 @@ def _user(item: Mapping[str, Any]) -> User:
 
 
 def warnings(users: Collection[User]) -> list[str]:
-    """Kafka compares bytes: the same letter from another keyboard may be other bytes."""
-    return [
-        f"The password of user {user.name!r} has letters in decomposed form (accents as characters of their own). "
-        "Kafka takes them as they are; a client that types them composed is refused."
-        for user in users
-        if user.present and unicodedata.normalize("NFC", user.password) != user.password
-    ]
+    """Passwords that this module takes as they are, and that other clients may read otherwise."""
+    found = []
+    for user in users:
+        if user.present and unicodedata.normalize("NFC", user.password) != user.password:
+            # Kafka compares bytes: the same letter from another keyboard may be other bytes.
+            found.append(
+                f"The password of user {user.name!r} has accents in decomposed form; typed, it is another one."
+            )
+        if user.present and user.password[0].isspace():
+            reason = "librdkafka and Java's properties files drop that"
+            found.append(f"The password of user {user.name!r} begins with white space; {reason}.")
+    return found
 
 
 def to_test(wanted: Mapping[str, User], existing: Mapping[str, Mapping[str, int]]) -> list[Key]:

@@ -85,6 +85,11 @@ brokers:
   returned: success
   type: list
   elements: dict
+unreachable:
+  description: Ids of brokers that the cluster counts as there and that take no connection from here.
+  returned: success
+  type: list
+  elements: int
 quorum:
   description: C(voters), C(observers) with C(id), C(log_end_offset), C(lag) in records, C(lag_ms). None with ZooKeeper.
   returned: success

@@ -46,6 +46,17 @@ def test_a_node_that_is_out_of_sync_anyway_may_go() -> None:
     assert may_stop(facts(partition((1, 2, 3), (1, 2), 2)), 3).allowed
 
 
+def test_a_replica_that_died_a_moment_ago_does_not_count_as_in_sync() -> None:
+    state = facts(partition((1, 2, 3), (1, 2, 3), 2), voters=0)
+    assert not may_stop(replace(state, unreachable=(3,)), 2).allowed
+    assert may_stop(replace(state, unreachable=(4,)), 2).allowed
+    assert not_whole(replace(state, unreachable=(3,))) == ["brokers that take no connection: 3"]
+
+
+def test_a_voter_that_died_a_moment_ago_does_not_count() -> None:
+    assert not may_stop(replace(facts(), unreachable=(4,)), 1).allowed
+
+
 def test_a_node_without_the_partition_may_go() -> None:
     assert may_stop(facts(partition((1, 2, 3), (1, 2), 2)), 4).allowed
 
