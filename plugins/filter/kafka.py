@@ -140,6 +140,23 @@ def logins(names: list[str], hostvars: Mapping[str, Any]) -> dict[str, dict[str,
     return found
 
 
+def present(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [entry for entry in entries if entry.get("state", "present") == "present"]
+
+
+def all_node_problems(looks: Mapping[str, Any], all_nodes: list[dict[str, Any]], wanted: dict[str, Any]) -> list[str]:
+    """Of every host that was looked at."""
+    virgin = is_virgin(looks, all_nodes)
+    own = {node["name"]: {**wanted, "virgin": virgin, **node} for node in all_nodes}
+    return [problem for name, look in looks.items() for problem in preflight_rules.node_problems(look, own[name])]
+
+
+def is_virgin(looks: Mapping[str, Any], all_nodes: list[dict[str, Any]]) -> bool:
+    """Nobody ever ran, and that was seen on every node: one left out may hold the cluster."""
+    seen_all = all(node["name"] in looks for node in all_nodes)
+    return seen_all and not any(disk["started"] for look in looks.values() for disk in look["disks"])
+
+
 def restart_order(all_nodes: list[dict[str, Any]], names: list[str], controller_id: int) -> list[dict[str, Any]]:
     """The active controller last: it moves once instead of once a node."""
     due = [node for node in all_nodes if node["name"] in names]
@@ -198,6 +215,7 @@ def admin_properties(user: str, login: dict[str, Any]) -> str:
 class FilterModule:
     def filters(self) -> dict[str, Callable[..., Any]]:
         return {
+            "all_node_problems": all_node_problems,
             "admin_properties": admin_properties,
             "certificate_reasons": certificate_reasons,
             "cluster_document": cluster_document.document,
@@ -210,10 +228,11 @@ class FilterModule:
             "inventory_problems": preflight_rules.inventory_problems,
             "inventory_warnings": preflight_rules.inventory_warnings,
             "known_variables": known_variables,
+            "is_virgin": is_virgin,
             "listeners_of": node_properties.listeners_of,
             "logins": logins,
-            "node_problems": preflight_rules.node_problems,
             "nodes": nodes,
+            "present": present,
             "principal": node_properties.principal,
             "properties_key": properties_text.key,
             "properties_value": properties_text.value,

@@ -10,6 +10,18 @@ import stat
 from pathlib import Path
 from typing import Any
 
+# One entry, as modules take it.
+OPTIONS: dict[str, Any] = {
+    "path": {"type": "path", "required": True},
+    "state": {"type": "str", "choices": ["file", "directory", "link", "absent"], "default": "file"},
+    "content": {"type": "str", "default": ""},
+    "block": {"type": "str"},
+    "target": {"type": "str"},
+    "owner": {"type": "str", "default": "root"},
+    "group": {"type": "str", "default": "root"},
+    "mode": {"type": "str", "default": "0644"},
+    "secret": {"type": "bool", "default": False},
+}
 UNCHANGED = -1  # for chown
 BEGIN, END = "# BEGIN {}", "# END {}"
 

@@ -236,6 +236,13 @@ def node_problems(node: dict[str, Any], wanted: dict[str, Any]) -> list[str]:
 
 def _disk_problems(node: dict[str, Any], wanted: dict[str, Any]) -> list[str]:
     name, problems = wanted["name"], []
+    if wanted["quorum"] == "static" and not wanted["virgin"] and CONTROLLER in wanted["roles"]:
+        first = node["disks"][0]
+        if not first["formatted"]:
+            problems.append(
+                f"{first['path']} of {name} is empty, but it is a voter of a running quorum: with kafka_quorum static "
+                "it must not come back empty, since it may have voted; restore its disk."
+            )
     for disk in node["disks"]:
         if not disk["formatted"]:
             continue

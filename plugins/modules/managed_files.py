@@ -4,11 +4,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.managed_file import FileError, settle
+from ..module_utils.managed_file import OPTIONS, FileError, settle
 
 DOCUMENTATION = r"""
 module: managed_files
@@ -60,18 +58,6 @@ changed_files:
   type: list
   elements: str
 """
-
-OPTIONS: dict[str, Any] = {
-    "path": {"type": "path", "required": True},
-    "state": {"type": "str", "choices": ["file", "directory", "link", "absent"], "default": "file"},
-    "content": {"type": "str", "default": ""},
-    "block": {"type": "str"},
-    "target": {"type": "str"},
-    "owner": {"type": "str", "default": "root"},
-    "group": {"type": "str", "default": "root"},
-    "mode": {"type": "str", "default": "0644"},
-    "secret": {"type": "bool", "default": False},
-}
 
 
 def main() -> None:
