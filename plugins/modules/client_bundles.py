@@ -49,15 +49,18 @@ from ..module_utils.managed_file import FileError, settle
 PARTS = {"ca": "ca.pem", "certificate": "cert.pem", "key": "key.pem"}
 
 
+SPEC: dict[str, Any] = {
+    "folder": {"type": "path", "required": True},
+    "users": {"type": "dict", "required": True, "no_log": True},
+    "sasl_servers": {"type": "str", "required": True},
+    "mtls_servers": {"type": "str", "required": True},
+    "mechanism": {"type": "str", "required": True},
+}
+
+
 def main() -> None:
     module = AnsibleModule(
-        argument_spec={
-            "folder": {"type": "path", "required": True},
-            "users": {"type": "dict", "required": True, "no_log": True},
-            "sasl_servers": {"type": "str", "required": True},
-            "mtls_servers": {"type": "str", "required": True},
-            "mechanism": {"type": "str", "required": True},
-        },
+        argument_spec=SPEC,
         supports_check_mode=True,
     )
     written: list[str] = []

@@ -64,20 +64,23 @@ class KeyProblem(Exception):
     """openssl did not do what was asked."""
 
 
+SPEC: dict[str, Any] = {
+    "state": {"type": "str", "choices": ["requested", "installed"], "required": True},
+    "path": {"type": "path", "required": True},
+    "ca_path": {"type": "path"},
+    "name": {"type": "str"},
+    "key_type": {"type": "str", "choices": list(_KINDS), "default": "p256", "no_log": False},
+    "certificate": {"type": "str"},
+    "ca": {"type": "str"},
+    "owner": {"type": "str", "default": "root"},
+    "group": {"type": "str", "default": "root"},
+    "mode": {"type": "str", "default": "0640"},
+}
+
+
 def main() -> None:
     module = AnsibleModule(
-        argument_spec={
-            "state": {"type": "str", "choices": ["requested", "installed"], "required": True},
-            "path": {"type": "path", "required": True},
-            "ca_path": {"type": "path"},
-            "name": {"type": "str"},
-            "key_type": {"type": "str", "choices": list(_KINDS), "default": "p256", "no_log": False},
-            "certificate": {"type": "str"},
-            "ca": {"type": "str"},
-            "owner": {"type": "str", "default": "root"},
-            "group": {"type": "str", "default": "root"},
-            "mode": {"type": "str", "default": "0640"},
-        },
+        argument_spec=SPEC,
         required_if=[("state", "requested", ["name"]), ("state", "installed", ["certificate", "ca", "ca_path"])],
         supports_check_mode=True,
     )

@@ -36,6 +36,7 @@ removed: {description: Paths that were there., returned: success, type: list, el
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
@@ -44,14 +45,17 @@ STOP_TIMEOUT_S = 240
 TOOLS = Path("/usr/local/bin")
 
 
+SPEC: dict[str, Any] = {
+    "unit": {"type": "str", "required": True},
+    "paths": {"type": "list", "elements": "path", "required": True},
+    "links_into": {"type": "path", "required": True},
+    "table": {"type": "str", "default": "inet kastellan"},
+}
+
+
 def main() -> None:
     module = AnsibleModule(
-        argument_spec={
-            "unit": {"type": "str", "required": True},
-            "paths": {"type": "list", "elements": "path", "required": True},
-            "links_into": {"type": "path", "required": True},
-            "table": {"type": "str", "default": "inet kastellan"},
-        },
+        argument_spec=SPEC,
         supports_check_mode=True,
     )
     wanted = [*module.params["paths"], *links(module.params["links_into"])]

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import subprocess
+from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
@@ -20,7 +21,27 @@ description:
   - The live table of nftables is compared with what its text makes in a network namespace of its own, so rules that
     somebody else added or took away are seen. Other tables are left alone.
 options:
-  files: {description: As for M(kastellan.kafka.managed_files)., type: list, elements: dict, required: true}
+  files:
+    description: As for M(kastellan.kafka.managed_files).
+    type: list
+    elements: dict
+    required: true
+    suboptions:
+      path: {description: Absolute path., type: path, required: true}
+      state:
+        description: What has to be there.
+        choices: [file, directory, link, absent]
+        default: file
+        type: str
+      content: {description: Text of a file., type: str, default: ""}
+      block:
+        description: Name of a part of a file that belongs to others; O(files[].content) is that part only.
+        type: str
+      target: {description: Where a link leads., type: str}
+      owner: {description: Owner; empty leaves it to whoever runs this., type: str, default: root}
+      group: {description: Group; empty likewise., type: str, default: root}
+      mode: {description: Mode in octal digits., type: str, default: "0644"}
+      secret: {description: Leave the content out of the diff., type: bool, default: false}
   kernel: {description: Names as sysctl has them and their values., type: dict, default: {}}
   table: {description: Family and name of the table., type: str, default: inet kastellan}
   firewall:
@@ -47,14 +68,17 @@ unchangeable: {description: What could not be set, and what it is., returned: al
 """
 
 
+SPEC: dict[str, Any] = {
+    "files": {"type": "list", "elements": "dict", "required": True, "options": OPTIONS},
+    "kernel": {"type": "dict", "default": {}},
+    "table": {"type": "str", "default": "inet kastellan"},
+    "firewall": {"type": "str", "default": ""},
+}
+
+
 def main() -> None:
     module = AnsibleModule(
-        argument_spec={
-            "files": {"type": "list", "elements": "dict", "required": True, "options": OPTIONS},
-            "kernel": {"type": "dict", "default": {}},
-            "table": {"type": "str", "default": "inet kastellan"},
-            "firewall": {"type": "str", "default": ""},
-        },
+        argument_spec=SPEC,
         supports_check_mode=True,
     )
     options, apply = module.params, not module.check_mode

@@ -49,6 +49,8 @@ plan:
   sample: ["set min.insync.replicas=2 on all brokers"]
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils import cluster_defaults
@@ -56,11 +58,11 @@ from ..module_utils.entry import COMMON_SPEC, connect, prepare
 from ..module_utils.errors import KafkaModuleError
 from ..module_utils.reconcile import Outcome, wait_for
 
+SPEC: dict[str, Any] = {**COMMON_SPEC, "settings": {"type": "dict", "required": True}}
+
 
 def main() -> None:
-    module = AnsibleModule(
-        argument_spec={**COMMON_SPEC, "settings": {"type": "dict", "required": True}}, supports_check_mode=True
-    )
+    module = AnsibleModule(argument_spec=SPEC, supports_check_mode=True)
     prepare(module)
     try:
         with connect(module.params) as cluster:

@@ -48,17 +48,20 @@ stdout: {description: What the tool said., returned: when it ran, type: str}
 TIMEOUT_S = 180
 
 
+SPEC: dict[str, Any] = {
+    "java": {"type": "str", "default": "java"},
+    "install_dir": {"type": "path", "required": True},
+    "config": {"type": "path", "required": True},
+    "cluster_id": {"type": "str", "required": True},
+    "arguments": {"type": "list", "elements": "str", "default": []},
+    "scram": {"type": "list", "elements": "str", "default": [], "no_log": True},
+    "user": {"type": "str", "required": True},
+}
+
+
 def main() -> None:
     module = AnsibleModule(
-        argument_spec={
-            "java": {"type": "str", "default": "java"},
-            "install_dir": {"type": "path", "required": True},
-            "config": {"type": "path", "required": True},
-            "cluster_id": {"type": "str", "required": True},
-            "arguments": {"type": "list", "elements": "str", "default": []},
-            "scram": {"type": "list", "elements": "str", "default": [], "no_log": True},
-            "user": {"type": "str", "required": True},
-        },
+        argument_spec=SPEC,
         supports_check_mode=True,
     )
     if module.check_mode:

@@ -48,14 +48,17 @@ class ServiceError(Exception):
     """systemd did not do what was asked."""
 
 
+SPEC: dict[str, Any] = {
+    "name": {"type": "str", "required": True},
+    "started_with": {"type": "path", "required": True},
+    "witness": {"type": "str", "required": True},
+    "config_changed": {"type": "bool", "default": False},
+}
+
+
 def main() -> None:
     module = AnsibleModule(
-        argument_spec={
-            "name": {"type": "str", "required": True},
-            "started_with": {"type": "path", "required": True},
-            "witness": {"type": "str", "required": True},
-            "config_changed": {"type": "bool", "default": False},
-        },
+        argument_spec=SPEC,
         supports_check_mode=True,
     )
     try:

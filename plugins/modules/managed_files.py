@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.managed_file import OPTIONS, FileError, settle
@@ -60,9 +62,12 @@ changed_files:
 """
 
 
+SPEC: dict[str, Any] = {"files": {"type": "list", "elements": "dict", "required": True, "options": OPTIONS}}
+
+
 def main() -> None:
     module = AnsibleModule(
-        argument_spec={"files": {"type": "list", "elements": "dict", "required": True, "options": OPTIONS}},
+        argument_spec=SPEC,
         supports_check_mode=True,
     )
     diffs = []

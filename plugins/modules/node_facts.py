@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
@@ -47,17 +48,20 @@ node:
 """
 
 
+SPEC: dict[str, Any] = {
+    "java": {"type": "str", "default": "java"},
+    "data_dirs": {"type": "list", "elements": "path", "required": True},
+    "install_dir": {"type": "path", "required": True},
+    "manifest": {"type": "dict", "required": True},
+    "ports": {"type": "list", "elements": "int", "required": True},
+    "unit": {"type": "str", "required": True},
+    "certificate": {"type": "path"},
+}
+
+
 def main() -> None:
     module = AnsibleModule(
-        argument_spec={
-            "java": {"type": "str", "default": "java"},
-            "data_dirs": {"type": "list", "elements": "path", "required": True},
-            "install_dir": {"type": "path", "required": True},
-            "manifest": {"type": "dict", "required": True},
-            "ports": {"type": "list", "elements": "int", "required": True},
-            "unit": {"type": "str", "required": True},
-            "certificate": {"type": "path"},
-        },
+        argument_spec=SPEC,
         supports_check_mode=True,
     )
     options = module.params

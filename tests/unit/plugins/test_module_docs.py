@@ -13,7 +13,8 @@ import yaml
 from plugins.doc_fragments.client import ModuleDocFragment
 
 FOLDER = Path(__file__).parents[3] / "plugins" / "modules"
-MODULES = sorted(path.stem for path in FOLDER.glob("kafka_*.py"))
+# What stands beside an action plugin is its documentation alone.
+MODULES = sorted(path.stem for path in FOLDER.glob("[!_]*.py") if path.stem != "stack_secrets")
 
 
 def documents(name: str) -> dict[str, Any]:
