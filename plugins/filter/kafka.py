@@ -124,6 +124,13 @@ def firewall_rules(settings: dict[str, Any]) -> list[dict[str, Any]]:
     return [*rules, {"ports": inner, "sources": sources}]
 
 
+def live_brokers(state: dict[str, Any], target: dict[str, Any]) -> list[int]:
+    """Who was there before a roll, and the one that was restarted, if it is a broker."""
+    live = {int(broker["id"]) for broker in state["brokers"] if not broker["fenced"]}
+    restarted = {int(target["node_id"])} if node_properties.BROKER in target["roles"] else set()
+    return sorted(live | restarted)
+
+
 def logins(names: list[str], hostvars: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """How to reach each host by ssh, for whoever works on hosts without Ansible."""
     found = {}
@@ -229,6 +236,7 @@ class FilterModule:
             "inventory_warnings": preflight_rules.inventory_warnings,
             "known_variables": known_variables,
             "is_virgin": is_virgin,
+            "live_brokers": live_brokers,
             "listeners_of": node_properties.listeners_of,
             "logins": logins,
             "nodes": nodes,

@@ -113,5 +113,14 @@ def _add(tar: tarfile.TarFile, name: str, data: bytes, mode: int) -> None:
     tar.addfile(entry, io.BytesIO(data))
 
 
+def main(version: str) -> int:
+    try:
+        print(json.dumps(ensure(version)))  # noqa: T201 - its one answer
+    except KastellanError as exc:
+        print(exc, file=sys.stderr)  # noqa: T201 - for whoever called
+        return exc.exit_code
+    return 0
+
+
 if __name__ == "__main__":
-    print(json.dumps(ensure(sys.argv[1])))  # noqa: T201 - its one answer
+    sys.exit(main(sys.argv[1]))

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import io
+import json
 import tarfile
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from common.errors import KastellanError, UsageError
-from tools.kafka import coordinates, fetch, scripts
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from tools.kafka import archive, coordinates, fetch, scripts
 
 
 @pytest.mark.parametrize("version", coordinates.versions())
@@ -54,3 +53,41 @@ def test_the_same_content_gives_the_same_tar(tmp_path: Path) -> None:
     assert (tmp_path / "1.tar").read_bytes() == (tmp_path / "2.tar").read_bytes()
     with tarfile.open(tmp_path / "1.tar") as tar:
         assert [(entry.name, entry.mode) for entry in tar] == [("kafka/bin/k.sh", 0o755), ("kafka/libs/a.jar", 0o644)]
+
+
+def release(path: Path) -> str:
+    """A small archive as Kafka's site has them; its checksum."""
+    with tarfile.open(path, "w:gz") as tar:
+        for name in ("bin/kafka-server-start.sh", "libs/kafka.jar", "bin/windows/k.bat", "LICENSE"):
+            entry = tarfile.TarInfo(f"kafka_2.13-4.3.1/{name}")
+            entry.size = 1
+            tar.addfile(entry, io.BytesIO(b"x"))
+    return hashlib.sha512(path.read_bytes()).hexdigest()
+
+
+def test_a_release_is_kept_with_the_manifest_of_what_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    sha512 = release(tmp_path / "kafka.tgz")
+    found = archive.ensure(str(tmp_path / "kafka.tgz"), sha512)
+    assert found["fetched"] is True
+    assert sorted(json.loads(Path(str(found["manifest"])).read_text(encoding="utf-8"))) == [
+        "bin/kafka-server-start.sh",
+        "libs/kafka.jar",
+    ]
+    assert archive.ensure("not looked at again", sha512)["fetched"] is False
+
+
+def test_a_release_with_another_checksum_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    release(tmp_path / "kafka.tgz")
+    with pytest.raises(
+        KastellanError, match="is not the release that kafka_archive_sha512 names: nothing was installed"
+    ):
+        archive.ensure(str(tmp_path / "kafka.tgz"), "0" * 128)
+    assert not list((tmp_path / "cache").rglob("*.tgz"))
+
+
+@pytest.mark.parametrize("sha512", ["", "abc", "g" * 128])
+def test_a_checksum_that_is_none(sha512: str) -> None:
+    with pytest.raises(UsageError, match="That is no SHA-512 checksum"):
+        archive.ensure("x", sha512)
