@@ -115,7 +115,8 @@ def read(client: dict[str, Any], topic: str, group: str, timeout_s: float = 30) 
     consumer.close()
     if message is None:
         return ",".join(errors) or "nothing"
-    return message.error().name() if message.error() else "record"
+    error = message.error()
+    return error.name() if error else "record"
 
 
 @dataclass
@@ -162,13 +163,14 @@ def read_all(client: dict[str, Any], topic: str, group: str) -> list[int]:
     consumer = Consumer(settings, logger=SILENT)
     partitions = len(consumer.list_topics(topic, timeout=20).topics[topic].partitions)
     consumer.subscribe([topic])
-    found, ended = [], set()
+    found: list[int] = []
+    ended: set[int | None] = set()
     while len(ended) < partitions:
         message = consumer.poll(30)
         assert message is not None, f"{topic} has no end"
         if message.error():
             ended.add(message.partition())
         else:
-            found.append(int(message.value()))
+            found.append(int(message.value() or b"-1"))
     consumer.close()
     return found

@@ -5,7 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from confluent_kafka import admin as api
+from confluent_kafka.admin import (  # type: ignore[attr-defined]
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    AdminClient,
+    ResourcePatternType,
+    ResourceType,
+    ScramCredentialInfo,
+    ScramMechanism,
+    UserScramCredentialUpsertion,
+)
 
 from tests.system.cluster_fixtures import SILENT, Cluster, Writer, cluster, read_all, write
 
@@ -27,17 +37,17 @@ rm /tmp/k /tmp/c
 """
 
 
-def meddle_with_the_cluster(admin: api.AdminClient) -> None:
+def meddle_with_the_cluster(admin: AdminClient) -> None:
     """One of each kind: a topic, its setting, an ACL, a password."""
     admin.delete_topics(["Topic_Three"])["Topic_Three"].result()
-    stray = api.AclBinding(
-        api.ResourceType.TOPIC, "Topic_One", api.ResourcePatternType.LITERAL, "User:mallory", "*",
-        api.AclOperation.READ, api.AclPermissionType.ALLOW,
+    stray = AclBinding(
+        ResourceType.TOPIC, "Topic_One", ResourcePatternType.LITERAL, "User:mallory", "*",
+        AclOperation.READ, AclPermissionType.ALLOW,
     )  # fmt: skip
-    other = api.ScramCredentialInfo(api.ScramMechanism.SCRAM_SHA_512, 8192)
+    other = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, 8192)
     answers = [
         *admin.create_acls([stray]).values(),
-        *admin.alter_user_scram_credentials([api.UserScramCredentialUpsertion("usercc", other, b"another")]).values(),
+        *admin.alter_user_scram_credentials([UserScramCredentialUpsertion("usercc", other, b"another")]).values(),
     ]
     for answer in answers:
         answer.result()
@@ -45,7 +55,7 @@ def meddle_with_the_cluster(admin: api.AdminClient) -> None:
 
 def test_drift_names_each_change_and_site_repairs_exactly_those(cluster: Cluster) -> None:
     cluster.lab.ssh("broker-2", f"sudo sh -c '{MEDDLE}' 2>/dev/null")
-    meddle_with_the_cluster(api.AdminClient(cluster.bundle("admin", mtls=True), logger=SILENT))
+    meddle_with_the_cluster(AdminClient(cluster.bundle("admin", mtls=True), logger=SILENT))
     drift = cluster.play("drift", check=False)
     assert drift.code != 0
     for line in (

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
+from tools import readmes
+
 ROOT = Path(__file__).resolve().parents[3]
 ROLES = sorted(path.name for path in (ROOT / "roles").iterdir() if (path / "meta").is_dir())
 
@@ -41,3 +43,9 @@ def test_drift_runs_what_site_runs() -> None:
     site, drift = (load(ROOT / "playbooks" / f"{name}.yml")[0] for name in ("site", "drift"))
     assert drift["tasks"][:-1] == site["tasks"]
     assert drift["check_mode"] is True
+
+
+@pytest.mark.parametrize("role", readmes.roles(), ids=lambda role: role.name)
+def test_readmes_are_fresh(role: Path) -> None:
+    fresh = readmes.readme(role) == (role / "README.md").read_text(encoding="utf-8")
+    assert fresh, "Run python -m tools.readmes."
