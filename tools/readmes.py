@@ -15,7 +15,7 @@ HEAD = "<!-- Made by: python -m tools.readmes. Change meta/argument_specs.yml in
 def readme(role: Path) -> str:
     spec = yaml.safe_load((role / "meta" / "argument_specs.yml").read_text(encoding="utf-8"))["argument_specs"]["main"]
     lines = [HEAD, f"# Role `kastellan.kafka.{role.name}`", "", f"{spec['short_description']}."]
-    lines += [""] + _texts(spec["description"]) if "description" in spec else []
+    lines += ["", *_texts(spec["description"])] if "description" in spec else []
     lines += ["", "| variable | type | default | |", "|---|---|---|---|"]
     for name, option in spec.get("options", {}).items():
         lines.append(f"| `{name}` | {_type(option)} | {_default(option)} | {' '.join(_texts(option['description']))} |")
