@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -118,6 +119,34 @@ def test_a_wiped_voter_is_replaced_in_the_quorum(cluster: Cluster) -> None:
     assert after.keys() == before.keys()
     assert {number for number in after if after[number] != before[number]} == {"3"}
     assert cluster.play("site").changed == 0
+
+
+def test_a_host_that_kept_only_its_data_disk_is_the_same_node_again(cluster: Cluster) -> None:
+    before = voters(cluster)
+    cluster.lab.ssh(
+        "broker-4",
+        "sudo systemctl stop kafka; sudo rm -rf /opt/kafka /etc/kafka /var/log/kafka /etc/systemd/system/kafka.service; "
+        "sudo systemctl daemon-reload",
+    )
+    assert cluster.play("site").restarted == []
+    assert voters(cluster) == before
+
+
+def test_bad_input_is_refused_before_anything_changes(cluster: Cluster) -> None:
+    bad = {"kafka_versoin": 4, "kafka_topics": [{"name": "x", "replication_factor": 9}], "kafka_super_users": []}
+    refused = cluster.play("site", "-e", json.dumps(bad), check=False)
+    assert refused.code != 0
+    assert refused.changed == 0
+    for message in (
+        "kafka_versoin is no variable of these roles: did you mean kafka_version?",
+        "Topic x has replication_factor 9 but there are",
+        "kafka_super_users is empty: nobody could ever grant anything; keep [admin].",
+    ):
+        assert message in refused.output
+    archive = {"kafka_distribution": "archive", "kafka_archive_file": "galaxy.yml", "kafka_archive_sha512": "0" * 128}
+    refused = cluster.play("site", "-e", json.dumps(archive), check=False)
+    assert refused.changed == 0
+    assert "is not the release that kafka_archive_sha512 names: nothing was installed." in refused.output
 
 
 def voters(cluster: Cluster) -> dict[str, str]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import tarfile
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.system.cluster_fixtures import read, write
 from tests.system.lab import Lab, new_lab
+from tools.kafka.fetch import ensure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,7 +20,9 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.system
 
 ODD = 'it\'s "quoted", with = \\ $HOME grüße {{ x }}'
-USERS = f"""\
+# Kafka as its own release would come: a .tgz with a checksum, here made of the same jars.
+VARIABLES = f"""\
+kafka_distribution: archive
 kafka_heap_size: 512m
 kafka_topics: [{{name: t, partitions: 1, replication_factor: 3}}]
 kafka_users: [{{name: odd, password: !unsafe {json.dumps(ODD)}}}]
@@ -33,6 +38,14 @@ def hosts() -> Iterator[Lab]:
         lab.describe("local", count=3)
         lab.kastellan("up", "--until", "hosts")
         yield lab
+
+
+def release(path: Path) -> str:
+    with tarfile.open(str(ensure("4.3.1")["archive"])) as tar, tarfile.open(path, "w:gz", compresslevel=1) as made:
+        for entry in tar:
+            made.addfile(entry, tar.extractfile(entry))
+    sha512 = hashlib.sha512(path.read_bytes()).hexdigest()
+    return f"kafka_archive_file: {path}\nkafka_archive_sha512: {sha512}\n"
 
 
 def test_three_static_hosts_become_a_cluster(hosts: Lab, tmp_path: Path) -> None:
@@ -52,7 +65,7 @@ def test_three_static_hosts_become_a_cluster(hosts: Lab, tmp_path: Path) -> None
         encoding="utf-8",
     )  # fmt: skip
     (tmp_path / "group_vars").mkdir()
-    (tmp_path / "group_vars" / "kafka.yml").write_text(USERS, encoding="utf-8")
+    (tmp_path / "group_vars" / "kafka.yml").write_text(VARIABLES + release(tmp_path / "kafka.tgz"), encoding="utf-8")
     play = (
         f'cd {hosts.folder} && eval "$(./kastellan env)" && unset ANSIBLE_CONFIG && cd {tmp_path} && '
         f"ANSIBLE_COLLECTIONS_PATH={hosts.folder}/.kastellan/collections "
