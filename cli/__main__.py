@@ -63,7 +63,12 @@ def show(error: KastellanError) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    arguments = build_parser().parse_args(argv)
+    parser = build_parser()
+    arguments, rest = parser.parse_known_args(argv)
+    if rest:
+        if not hasattr(arguments, "pytest"):
+            parser.error(f"unrecognized arguments: {' '.join(rest)}")
+        arguments.pytest = [*rest, *arguments.pytest]  # -k WORD and the like are for pytest
     try:
         code: int = arguments.run(arguments)
     except KastellanError as error:
@@ -72,9 +77,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("\nInterrupted. What was begun is picked up by the same command.", file=sys.stderr)
         return EXIT_INTERRUPTED
+    except EOFError:
+        print("\nNo answer, nothing was changed.", file=sys.stderr)
+        return EXIT_USAGE
     except BrokenPipeError:  # the reader of a pipe had enough
         sys.stdout = None
         return 0
+    except OSError as error:
+        show(KastellanError("The machine refuses.", details=str(error), resolution="./kastellan doctor"))
+        return KastellanError.exit_code
     return code
 
 

@@ -13,6 +13,8 @@ from cli.native import is_pulumi_chatter, run_shown
 from cli.stack import exists, pulumi
 from cli.surroundings import DEFAULT_STACK, HOME, checked_stack, lay_out
 from common.errors import UsageError
+from infra.providers.nspawn import registry
+from infra.providers.nspawn.leftovers import remove_stack
 
 if TYPE_CHECKING:
     import argparse
@@ -37,7 +39,11 @@ def run(arguments: argparse.Namespace) -> int:
         clear_dead_locks(stack)
         flags = ["--yes", "--non-interactive", "--skip-preview", "--suppress-outputs"]
         run_shown(["pulumi", "destroy", *flags, "--stack", stack], hide=is_pulumi_chatter)
-        pulumi("stack", "rm", "--yes", "--stack", stack)
+        # What the user configured outlives the stack, as its description does.
+        pulumi("stack", "rm", "--yes", "--preserve-config", "--stack", stack)
+    record = registry.record_of(registry.stack_id_for(str(HOME / stack)))
+    if record is not None:  # hosts that Pulumi does not know (any more)
+        remove_stack(record)
     remove_state(HOME / stack, purge=arguments.purge)
     print(f"Stack {stack} is gone.")
     return 0

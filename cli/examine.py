@@ -15,7 +15,7 @@ from cli.locks import LOCKS, dead_locks
 from cli.surroundings import ROOT
 from common.cache import cache_dir
 from common.errors import KastellanError
-from infra.providers.nspawn import leftovers
+from infra.providers.nspawn import leftovers, registry
 from infra.providers.nspawn.cgroup import find_hierarchies
 from infra.providers.nspawn.image import image_path
 from infra.providers.nspawn.preflight import missing_packages
@@ -27,8 +27,10 @@ if TYPE_CHECKING:
 GOOD, NOTE, BAD = "good", "note", "bad"
 LEAST_JAVA = 17
 LOOK_TIMEOUT_S = 30
-# Image, Pulumi's build with its modules, Python packages; four small hosts on top.
+# Image, Pulumi's build with its modules, Python packages.
 CACHE_BYTES = 5 * 2**30
+# Four disks of 4 GiB and what hosts write beside them.
+HOSTS_BYTES = 18 * 2**30
 
 
 @dataclass(frozen=True)
@@ -121,14 +123,18 @@ def _forwarding() -> list[Finding]:
 
 
 def _room() -> list[Finding]:
-    findings = []
-    for title, folder in (("room for the cache", cache_dir()), ("room for hosts", ROOT)):
-        there = next(parent for parent in (folder, *folder.parents) if parent.exists())
-        free = shutil.disk_usage(there).free
-        evidence = f"{free / 2**30:.1f} GiB free at {there}"
-        short = free < CACHE_BYTES
-        findings.append(Finding(title, BAD if short else GOOD, evidence, "5 GiB are needed" if short else ""))
-    return findings
+    prepared = build.is_built() and image_path().is_dir()
+    cache = _free("room for the cache", cache_dir(), 0 if prepared else CACHE_BYTES, BAD)
+    return [cache, _free("room for hosts", ROOT, HOSTS_BYTES, NOTE)]
+
+
+def _free(title: str, folder: Path, needed: int, short: str) -> Finding:
+    there = next(parent for parent in (folder, *folder.parents) if parent.exists())
+    free = shutil.disk_usage(there).free
+    evidence = f"{free / 2**30:.1f} GiB free at {there}"
+    if free >= needed:
+        return Finding(title, GOOD, evidence)
+    return Finding(title, short, evidence, f"{needed // 2**30} GiB are asked for (stack local, nothing made yet)")
 
 
 def _image() -> list[Finding]:
@@ -168,6 +174,8 @@ def _java() -> list[Finding]:
 
 
 def _leftovers() -> list[Finding]:
+    if registry.MACHINE_DIR.is_dir() and not os.access(registry.MACHINE_DIR, os.R_OK | os.X_OK):
+        return [Finding("leftovers", NOTE, "only root sees whether stacks left something")]
     return [
         Finding(
             "leftovers",

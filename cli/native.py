@@ -12,7 +12,7 @@ from cli.surroundings import ROOT, environment
 from common.errors import KastellanError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 # What a program's words mean for the user: pattern -> what to do.
 REMEDIES = {
@@ -51,23 +51,28 @@ def run_shown(argv: Sequence[str], *, hide: Callable[[str], bool]) -> None:
         argv, cwd=ROOT, env=environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         text=True,
     )  # fmt: skip
-    output = ""
+    output: list[str] = []
     try:
-        for line in process.stdout or ():
-            output += line
-            if not hide(line):
-                sys.stdout.write(line)
-                sys.stdout.flush()
+        _pass_on(process.stdout or (), output, hide)
     except KeyboardInterrupt:
-        # The terminal has told the program as well: it winds up what it is doing.
+        # The terminal has told the program as well: it winds up what it is doing, and says so.
+        _pass_on(process.stdout or (), output, hide)
         process.wait()
         raise
     if process.wait() != 0:
         raise KastellanError(
             f"{argv[0]} ended with exit code {process.returncode}.",
             details=shlex.join(argv),
-            resolution=remedy(output) or "Its words above say why; the same command goes on from there.",
+            resolution=remedy("".join(output)) or "Its words above say why; the same command goes on from there.",
         )
+
+
+def _pass_on(lines: Iterable[str], output: list[str], hide: Callable[[str], bool]) -> None:
+    for line in lines:
+        output.append(line)
+        if not hide(line):
+            sys.stdout.write(line)
+            sys.stdout.flush()
 
 
 def remedy(output: str) -> str:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cli.native import remedy
 from cli.surroundings import HOME, ROOT, environment
 from common.errors import CommandFailed, KastellanError
 from common.run import run
@@ -24,8 +26,19 @@ class StackHost:
 
 def pulumi(*words: str) -> str:
     argv = ["pulumi", "--non-interactive", *words]
-    resolution = "If pulumi itself is missing, ./kastellan up prepares it; ./kastellan doctor tells more."
-    return run(argv, timeout_s=PULUMI_TIMEOUT_S, cwd=ROOT, env=environment(), resolution=resolution)
+    environ = environment()
+    if not shutil.which("pulumi", path=environ["PATH"]):
+        raise KastellanError(
+            "Pulumi's command line is not there.",
+            details="It is neither on PATH nor built yet.",
+            resolution="./kastellan up prepares it.",
+        )
+    try:
+        return run(argv, timeout_s=PULUMI_TIMEOUT_S, cwd=ROOT, env=environ)
+    except CommandFailed as failure:
+        if known := remedy(failure.details):
+            raise KastellanError(failure.brief, details=failure.details, resolution=known) from None
+        raise
 
 
 def exists(stack: str) -> bool:

@@ -23,7 +23,8 @@ LOOK_TIMEOUT_S = 30
 LOOK = """
 systemctl is-system-running
 systemctl list-units --failed --plain --no-legend | cut -d' ' -f1 | tr '\\n' ' '; echo
-df --local --output=pcent,target -x tmpfs -x devtmpfs | tail -n +2 | grep -v ' /run/host' | sort -rn | head -n 1
+df --local --output=pcent,target -x tmpfs -x devtmpfs -x squashfs | grep '% /' | grep -v ' /run/host' \\
+  | sort -rn | sed 1q
 """
 LOOK_LINES = 3
 FULL_PERCENT = 95

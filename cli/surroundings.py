@@ -7,6 +7,8 @@ import secrets
 from pathlib import Path
 
 from common.errors import UsageError
+from common.files import write_whole
+from common.lock import locked
 from common.names import is_stack_name, nearest
 from tools.pulumi.build import on_path, tools_path
 
@@ -24,13 +26,26 @@ def lay_out() -> None:
     """The folders and files that exist once per checkout; a second call changes nothing."""
     HOME.mkdir(mode=0o700, exist_ok=True)
     BACKEND.mkdir(mode=0o700, exist_ok=True)
-    if not PASSPHRASE.exists():
-        descriptor = os.open(PASSPHRASE, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w", encoding="ascii") as file:
-            file.write(f"{secrets.token_urlsafe(32)}\n")
-    if not COLLECTION.is_symlink():
-        COLLECTION.parent.mkdir(parents=True, exist_ok=True)
-        COLLECTION.symlink_to("../../../..")
+    with locked(BACKEND / "lock"):
+        if not PASSPHRASE.exists():
+            forget_salts()
+            write_whole(PASSPHRASE, f"{secrets.token_urlsafe(32)}\n", mode=0o600)
+        if not COLLECTION.is_symlink():
+            COLLECTION.parent.mkdir(parents=True, exist_ok=True)
+            COLLECTION.symlink_to("../../../..")
+
+
+def forget_salts() -> None:
+    """Salts of stacks made per machine belong to the passphrase: with .kastellan removed they are worth nothing, and
+    would make Pulumi call the new passphrase incorrect. What the user configured stays.
+    """
+    for path in ROOT.glob("Pulumi.local*.yaml"):
+        kept = [line for line in path.read_text(encoding="utf-8").splitlines(keepends=True) if not _is_salt(line)]
+        write_whole(path, "".join(kept))
+
+
+def _is_salt(line: str) -> bool:
+    return line.startswith("encryptionsalt:")
 
 
 def variables() -> dict[str, str]:
@@ -38,9 +53,11 @@ def variables() -> dict[str, str]:
     folders = [str(ROOT / ".venv" / "bin")]
     if not on_path():
         folders.append(str(tools_path()))
+    # Debian gives the sbin folders to root's login shells only.
+    folders += ["/usr/sbin", "/sbin"]
     inherited = [part for part in os.environ.get("PATH", os.defpath).split(os.pathsep) if part not in folders]
     return {
-        "PATH": os.pathsep.join([*folders, *inherited]),
+        "PATH": os.pathsep.join([*folders[:-2], *inherited, *folders[-2:]]),
         "PULUMI_BACKEND_URL": os.environ.get(BACKEND_VARIABLE) or BACKEND.as_uri(),
         "PULUMI_CONFIG_PASSPHRASE_FILE": str(PASSPHRASE),
         # Which stack is selected is remembered there: per checkout, like the state.
@@ -61,7 +78,7 @@ def checked_stack(name: str) -> str:
     if not is_stack_name(name) or name not in described:
         raise UsageError(
             f"There is no stack {name!r}.",
-            details=f"infra/stacks/{name}.yaml does not exist.",
+            details=f"infra/stacks has: {', '.join(described)}.",
             resolution=f"{nearest(name, described).capitalize()}",
         )
     return name

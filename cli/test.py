@@ -10,7 +10,8 @@ import subprocess
 import time
 from typing import TYPE_CHECKING
 
-from cli.surroundings import ROOT, environment, lay_out
+from cli.surroundings import DEFAULT_STACK, ROOT, environment, lay_out
+from cli.up import described, prepare
 from common.errors import EXIT_FAILED
 from tools.debian import install
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 HELP = "run the tests"
-PACKAGES = ("cli", "common", "infra", "plugins", "tools", "tests/unit", "tests/system")
+PACKAGES = ("certs", "cli", "common", "infra", "plugins", "tools", "tests/unit", "tests/system", "tests/bench")
 SHELL = (
     "kastellan",
     ".ci/run",
@@ -50,6 +51,8 @@ def run(arguments: argparse.Namespace) -> int:
     if not shutil.which("shellcheck"):
         print("Installing Debian packages: shellcheck", flush=True)
         install(["shellcheck"])
+    if arguments.tier != "fast":
+        prepare(described(DEFAULT_STACK))  # what takes minutes once must not run into a test's time-out
     words = [word for word in arguments.pytest if word != "--"]
     failed = [] if words else [linter[0] for linter in LINTERS if not passes(linter)]
     selection = ["-m", TIERS[arguments.tier]] if TIERS[arguments.tier] else []

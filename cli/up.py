@@ -6,12 +6,14 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cli.locks import clear_dead_locks
 from cli.native import is_pong, is_pulumi_chatter, run_shown
 from cli.stack import hosts_of, pulumi
-from cli.surroundings import DEFAULT_STACK, ROOT, checked_stack, lay_out
+from cli.surroundings import DEFAULT_STACK, HOME, ROOT, checked_stack, lay_out
+from common.errors import UsageError
+from infra.providers.nspawn.leftovers import remove_strays
 from tools.pulumi.build import ensure_pulumi, is_built, on_path
 
 if TYPE_CHECKING:
@@ -38,7 +40,10 @@ def hosts_phase(plan: StackPlan) -> None:
     flags = ["--yes", "--non-interactive", "--skip-preview", "--suppress-outputs", "--refresh"]
     run_shown(["pulumi", "up", *flags, "--stack", plan.name], hide=is_pulumi_chatter)
     run_shown(["ansible", "-i", f"inventories/{plan.name}", "-m", "ping", "all"], hide=is_pong)
-    print(f"{len(plan.hosts)} hosts answer.")
+    hosts = hosts_of(plan.name)
+    print(f"{len(hosts)} hosts answer.")
+    for stray in remove_strays(str(HOME / plan.name), {host.name for host in hosts}):
+        print(f"Removed {stray}: it was begun by an interrupted call and is not asked for any more.")
 
 
 # The later phases, the cluster and its proof, are further rows here.
@@ -66,10 +71,26 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def described(stack: str) -> StackPlan:
-    """Errors of the description come before minutes of preparing; `pulumi config` has its say in the program."""
+    """Errors of the description come before minutes of preparing."""
     from infra.description import load_plan  # noqa: PLC0415 - needs packages that `doctor` must do without
 
-    return load_plan(stack, folder=ROOT / "infra" / "stacks", overrides={})
+    if not (ROOT / "inventories" / stack).is_dir():
+        raise UsageError(
+            f"Stack {stack} has no inventory.",
+            details=f"There is no folder inventories/{stack}.",
+            resolution=f"cp -r inventories/local inventories/{stack}",
+        )
+    return load_plan(stack, folder=ROOT / "infra" / "stacks", overrides=configured(stack))
+
+
+def configured(stack: str) -> dict[str, Any]:
+    """What `pulumi config` wrote for the stack; Pulumi itself may not be there yet."""
+    import yaml  # noqa: PLC0415 - as above
+
+    path = ROOT / f"Pulumi.{stack}.yaml"
+    content = yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else None
+    values = (content or {}).get("config") or {}
+    return {key.removeprefix("kastellan:"): value for key, value in values.items() if key.startswith("kastellan:")}
 
 
 def prepare(plan: StackPlan) -> None:

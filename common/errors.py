@@ -27,6 +27,10 @@ class CommandFailed(KastellanError):
     """A program that was run ended badly; details hold what it printed."""
 
 
+class CommandTimedOut(CommandFailed):
+    """It was ended because it took longer than its bound."""
+
+
 class UnreadableError(KastellanError):
     """What has to be judged cannot be read, so nothing can be said of it."""
 

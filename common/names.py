@@ -22,7 +22,7 @@ ROLES = tuple(ROLE_KINDS)
 _HOST_NAME = re.compile(r"[a-z]([a-z0-9-]{0,61}[a-z0-9])?")
 _STACK_NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
 # Folders of .kastellan that are no stack's.
-_RESERVED_STACKS = ("collections", "pulumi")
+_RESERVED_STACKS = ("bench", "collections", "pulumi")
 
 
 def is_host_name(name: str) -> bool:

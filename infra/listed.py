@@ -38,12 +38,12 @@ def _plan_host(number: int, fields: Any) -> HostPlan:
         name=str(fields["name"]),
         roles=roles,
         node_id=_node_id(fields.get("node_id"), roles, where),
-        rack=fields.get("rack"),
+        rack=_text(fields.get("rack"), f"{where}.rack", "rack-a"),
         ssh_user=str(fields.get("ssh_user", SSH_USER)),
         ssh_port=_port(fields.get("ssh_port", SSH_PORT), where),
         address=_address(fields["address"], where),
         host_key=_host_key(fields["host_key"], where),
-        ssh_key_file=fields.get("ssh_key_file"),
+        ssh_key_file=_text(fields.get("ssh_key_file"), f"{where}.ssh_key_file", "~/.ssh/id_ed25519"),
     )
 
 
@@ -58,6 +58,12 @@ def _node_id(value: object, roles: tuple[str, ...], where: str) -> int | None:
 def _port(value: object, where: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= HIGHEST_PORT:
         raise ValueError(f"{where}.ssh_port is {value!r}: it must be a port, e.g. 22")
+    return value
+
+
+def _text(value: object, where: str, good: str) -> str | None:
+    if value is not None and (not isinstance(value, str) or not value):
+        raise ValueError(f"{where} is {value!r}: it must be text, e.g. {good}")
     return value
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from common.files import write_whole
 from common.run import run
 from infra.providers.base import Difference, Part, Props
 
@@ -50,10 +51,7 @@ class KnownHosts(Part):
 
     def create(self, props: Props) -> tuple[str, Props]:
         path = _known_hosts_path(props)
-        fresh = path.with_name(f"{path.name}.new")
-        fresh.write_text(_known_hosts_text(props), encoding="ascii")
-        fresh.chmod(0o600)
-        fresh.replace(path)
+        write_whole(path, _known_hosts_text(props), mode=0o600)
         return "known-hosts", props
 
     def read(self, ident: str, props: Props) -> Props | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from common.errors import KastellanError
+from common.files import write_whole
 
 ROOT = Path(__file__).resolve().parent.parent
 VERSION = "1"
@@ -21,7 +22,7 @@ def open_state(stack: str) -> Path:
     mark = folder / _VERSION_FILE
     if not mark.exists():
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        mark.write_text(f"{VERSION}\n", encoding="ascii")
+        write_whole(mark, f"{VERSION}\n", mode=0o600)
     elif (found := mark.read_text(encoding="ascii").strip()) != VERSION:
         raise KastellanError(
             f"The state directory of stack {stack} is of version {found}, this Kastellan reads version {VERSION}.",

@@ -118,6 +118,8 @@ def nearest_project(folder: Path) -> Path:
 def stack_outputs(stack: str, project: Path) -> dict[str, Any]:
     """What `pulumi stack output` says; an AnsibleParserError says what to do where it says nothing."""
     argv = ["pulumi", "stack", "output", "--json", "--non-interactive", "--stack", stack]
+    if not project.is_dir():
+        raise AnsibleParserError(f"There is no folder {project}: mend project_dir in the inventory file.")
     try:
         done = subprocess.run(argv, cwd=project, capture_output=True, text=True, timeout=PULUMI_TIMEOUT_S, check=False)
     except FileNotFoundError:
@@ -153,6 +155,8 @@ def host_variables(host: dict[str, Any], state: Path) -> dict[str, Any]:
         "ansible_ssh_common_args": (
             f"-o 'UserKnownHostsFile=\"{known_hosts}\"' -o StrictHostKeyChecking=yes -o IdentitiesOnly=yes"
         ),
+        # Also where the user's environment switches it off: ssh takes the first word on a matter.
+        "ansible_host_key_checking": True,
         # A host made anew has another key: an open connection to its predecessor must not be taken for it.
         "ansible_control_path": f"%(directory)s/kst-{hashlib.sha256(host['host_key'].encode()).hexdigest()[:16]}",
         "kastellan_host_key": host["host_key"],

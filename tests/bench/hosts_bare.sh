@@ -54,7 +54,7 @@ up)
     ;;
 down)
     for pid in "$folder"/*/pid; do kill -KILL "$(cat "$pid")" || :; done
-    ip link delete kstbare
+    ip link delete kstbare || :
     rm -rf "$folder"
     ;;
 esac

@@ -89,6 +89,11 @@ class Lab:
         """Processes that hold a host's disks: one, or the host runs twice."""
         return [pid for pid in self.processes(host, stack) if command_of(pid) == "unshare"]
 
+    def native_environ(self) -> dict[str, str]:
+        """What `./kastellan env` exports, taken once: for measuring native commands without it."""
+        said = self.run("bash", "-c", 'eval "$(./kastellan env)" && env -0').stdout
+        return dict(entry.split("=", 1) for entry in said.split("\0") if "=" in entry)
+
     def power_cut(self, stack: str = "local") -> None:
         """All processes at once, their mounts with them, then the bridge: what a machine forgets without power."""
         record = registry.record_of(self.stack_id(stack))
@@ -200,7 +205,8 @@ def machine_view(lab: Lab) -> dict[str, set[str]]:
 
     links = json.loads(subprocess.run(["ip", "-json", "link"], capture_output=True, check=True).stdout)
     loops = {path.read_text().strip() for path in Path("/sys/block").glob("loop*/loop/backing_file")}
-    rules = subprocess.run(["nft", "list", "ruleset"], capture_output=True, text=True, check=True).stdout
+    nft = shutil.which("nft")
+    rules = subprocess.run([nft, "list", "ruleset"], capture_output=True, text=True, check=True).stdout if nft else ""
     groups = subprocess.run(
         ["find", "/sys/fs/cgroup", "-type", "d"], capture_output=True, text=True, check=False
     ).stdout

@@ -6,7 +6,7 @@ this one. A user who has Pulumi's own release on PATH is left with that.
 
 from __future__ import annotations
 
-import fcntl
+import functools
 import hashlib
 import json
 import os
@@ -17,7 +17,8 @@ import sys
 from pathlib import Path
 
 from common.cache import cache_dir
-from common.errors import CommandFailed, KastellanError
+from common.errors import CommandFailed, CommandTimedOut, KastellanError
+from common.lock import locked
 from common.run import run
 
 VERSION = "3.259.0"
@@ -42,6 +43,7 @@ def tools_path() -> Path:
     return cache_dir() / "tools" / f"pulumi-{VERSION}"
 
 
+@functools.cache
 def on_path() -> str | None:
     """Version of the user's own Pulumi if it will do: recent, with its Python language host beside it."""
     found = shutil.which("pulumi")
@@ -75,9 +77,7 @@ def ensure_pulumi() -> str:
     if version := on_path():
         return f"{version} on PATH"
     folder = tools_path()
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with (folder.parent / f"{folder.name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with locked(folder.parent / f"{folder.name}.lock"):
         if is_built() and not damaged():
             return f"{VERSION}, built before"
         _build(folder)
@@ -123,7 +123,7 @@ def _fetch_modules(go: str, module: Path, package: str, environ: dict[str, str])
     for call in range(1, FETCH_CALLS + 1):
         try:
             run([go, "list", "-deps", package], timeout_s=FETCH_TIMEOUT_S, cwd=module, env=environ)
-        except CommandFailed as failure:
+        except CommandTimedOut as failure:
             if call == FETCH_CALLS:
                 raise KastellanError(
                     "The Go modules of Pulumi's command line do not arrive.",

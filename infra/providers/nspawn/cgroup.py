@@ -80,7 +80,7 @@ class HostGroup:
         self.limit_memory(memory_bytes)
 
     def limit_memory(self, memory_bytes: int) -> bool:
-        """Whether this machine can limit it. The kernel takes back page cache first, so a smaller limit is safe."""
+        """Whether this machine can limit it."""
         if self._hierarchies.memory:
             limit = self._hierarchies.memory / self.path / "memory.limit_in_bytes"
         elif self._hierarchies.unified and self._hierarchies.limits_memory:
@@ -89,8 +89,14 @@ class HostGroup:
                 (self._hierarchies.unified / parent / "cgroup.subtree_control").write_text("+memory")
         else:
             return False
-        if limit.parent.is_dir():
+        try:
             limit.write_text(str(memory_bytes))
+        except OSError as refusal:  # the kernel takes back what it can first: page cache
+            raise KastellanError(
+                f"The memory of {self.path.name} cannot be limited to {memory_bytes // 2**20} MiB.",
+                details=f"Its processes use more than that: {refusal.strerror}.",
+                resolution="Stop something on the host, or ask for more memory.",
+            ) from None
         return True
 
     def processes(self) -> set[int]:

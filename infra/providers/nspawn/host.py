@@ -45,15 +45,15 @@ class Host(Part):
 
     def create(self, props: Props) -> tuple[str, Props]:
         machine = _machine(props)
-        registry.add_host(props["stack_id"], props["name"], machine.device)
         with machine.lock():
-            machine.make_folder()
+            registry.add_host(props["stack_id"], props["name"], machine.address)
+            machine.prepare()
             self._bring_up(machine, props)
         return f"{props['stack_id']}/{props['name']}", _outs(machine, props, RUNNING)
 
     def read(self, ident: str, props: Props) -> Props | None:
         machine = _machine(props)
-        if not machine.disk.exists():
+        if not machine.disk.exists() or not seed.has_host_key(machine.upper):
             return None
         greets = machine.runs() and wait_until(lambda: answers(props["address"]), timeout_s=ANSWER_TIMEOUT_S)
         status = RUNNING if greets else SILENT if machine.runs() else STOPPED
@@ -61,13 +61,13 @@ class Host(Part):
 
     def update(self, ident: str, *, old: Props, new: Props) -> Props:
         machine = _machine(new)
-        registry.add_host(new["stack_id"], new["name"], machine.device)
         with machine.lock():
-            machine.make_folder()
-            if machine.runs() and not answers(new["address"]):
+            registry.add_host(new["stack_id"], new["name"], machine.address)
+            machine.prepare()
+            if machine.runs() and not wait_until(lambda: answers(machine.address), timeout_s=ANSWER_TIMEOUT_S):
                 machine.step("restart")
-                machine.end()
-            grows = disk.file_system_bytes(machine.disk) < new["disk_bytes"]
+                machine.shut_down()
+            grows = machine.disk.exists() and disk.file_system_bytes(machine.disk) < new["disk_bytes"]
             if machine.runs() and grows and not disk.may_grow_mounted():
                 machine.step("shut down to grow its disk")
                 machine.shut_down()
@@ -84,7 +84,7 @@ class Host(Part):
         machine = _machine(props)
         with machine.lock():
             machine.remove()
-        registry.remove_host(props["stack_id"], props["name"])
+            registry.remove_host(props["stack_id"], props["name"])
 
     @staticmethod
     def _bring_up(machine: Machine, props: Props) -> None:

@@ -12,9 +12,12 @@ from typing import TYPE_CHECKING
 from common.run import run
 from infra.providers.nspawn import registry
 from infra.providers.nspawn.cgroup import HostGroup
-from infra.providers.nspawn.network import DEVICES, remove_device
+from infra.providers.nspawn.devices import device_exists, remove_device
+from infra.providers.nspawn.machine import Machine
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from infra.providers.nspawn.registry import StackRecord
 
 LOOPS = Path("/sys/block")
@@ -28,6 +31,10 @@ class Leftover:
     reason: str
     things: tuple[str, ...]
     """What of it is still on this machine, as people would name it."""
+    hosts: tuple[str, ...]
+    """Whose processes and wires are to go: all, or those whose folders are gone."""
+    stopped: bool
+    """Nothing of the stack runs any more, so its bridge, mounts and loop devices go as well."""
     whole: bool
     """Whether the stack itself is gone, so that its record goes too; a stopped stack keeps its address range."""
 
@@ -39,46 +46,89 @@ def find() -> list[Leftover]:
 def clean(leftover: Leftover) -> None:
     """Only what belongs to the record; files of a stack that may be started again are not touched."""
     record = leftover.record
-    for host in record.hosts:
-        HostGroup(record.stack_id, host).end()
+    with registry.machine_lock():  # no network is made meanwhile
+        if _of(record) is None:
+            return  # it came up since it was found
+        for host in leftover.hosts:
+            HostGroup(record.stack_id, host).end()
+            remove_device(registry.device_of(record.stack_id, record.hosts[host]))
+        if leftover.stopped:
+            _release(record)
+        if leftover.whole:
+            registry.forget(record.stack_id)
+
+
+def remove_stack(record: StackRecord) -> None:
+    """All of a stack, hosts with their disks: for one that is taken down."""
+    for host, address in record.hosts.items():
+        machine = Machine(record.state_dir, record.stack_id, host, address)
+        if machine.folder.parent.is_dir():
+            with machine.lock():
+                machine.remove()
+        else:
+            machine.end()
+    with registry.machine_lock():
+        _release(record)
+        registry.forget(record.stack_id)
+
+
+def remove_strays(state_dir: str, known: Collection[str]) -> list[str]:
+    """Hosts in a stack's record that Pulumi does not know: it was killed while they were made, then asked for fewer."""
+    record = registry.record_of(registry.stack_id_for(state_dir))
+    strays = [host for host in record.hosts if host not in known] if record else []
+    for host in strays:
+        assert record is not None  # noqa: S101 - for the type checker: there are strays of a record only
+        machine = Machine(state_dir, record.stack_id, host, record.hosts[host])
+        with machine.lock():
+            machine.remove()
+            registry.remove_host(record.stack_id, host)
+    return strays
+
+
+def _release(record: StackRecord) -> None:
     for mount in _mounts(record):
         run(["umount", "--lazy", mount], timeout_s=UNMOUNT_TIMEOUT_S)
     for loop in _loops(record):
         run(["losetup", "--detach", loop], timeout_s=UNMOUNT_TIMEOUT_S)
     for device in _devices(record):
         remove_device(device)
-    if leftover.whole:
-        with registry.machine_lock():
-            registry.forget(record.stack_id)
 
 
 def _of(record: StackRecord) -> Leftover | None:
-    gone = not Path(record.state_dir).is_dir()
-    lost = [host for host in record.hosts if not (Path(record.state_dir) / "machines" / host).is_dir()]
+    state = Path(record.state_dir)
+    gone = not state.is_dir()
     running = {host: HostGroup(record.stack_id, host).processes() for host in record.hosts}
+    lost = [host for host, pids in running.items() if pids and not (state / "machines" / host).is_dir()]
+    stopped = not any(running.values())
     if gone:
-        reason = f"its checkout is gone: there is no {record.state_dir}"
-    elif any(running[host] for host in lost):
-        reason = f"the folders of {', '.join(host for host in lost if running[host])} are gone"
-    elif any(running.values()):
-        return None
-    else:
+        reason = f"its checkout is gone: there is no {state}"
+    elif lost:
+        reason = f"the folders of {', '.join(lost)} are gone"
+    elif stopped and record.hosts:
         reason = "none of its hosts runs"
-    things = [f"{len(pids)} processes of {host}" for host, pids in running.items() if pids]
-    things += [f"network device {device}" for device in _devices(record)]
-    things += [f"loop device {loop}" for loop in _loops(record)] + [f"mount {mount}" for mount in _mounts(record)]
+    else:
+        return None
+    ending = tuple(running) if gone or stopped else tuple(lost)
+    things = [f"{len(running[host])} processes of {host}" for host in ending if running[host]]
+    if gone or stopped:
+        things += [f"network device {device}" for device in _devices(record)]
+        things += [f"loop device {loop}" for loop in _loops(record)] + [f"mount {mount}" for mount in _mounts(record)]
     things += [f"record of the address range {record.subnet}"] if gone else []
-    return Leftover(record, reason, tuple(things), whole=gone) if things else None
+    return Leftover(record, reason, tuple(things), ending, stopped=gone or stopped, whole=gone) if things else None
 
 
 def _devices(record: StackRecord) -> list[str]:
-    return [device for device in (record.bridge, *record.hosts.values()) if (DEVICES / device).exists()]
+    wires = [registry.device_of(record.stack_id, address) for address in record.hosts.values()]
+    return [device for device in (*wires, record.bridge) if device_exists(device)]
 
 
 def _loops(record: StackRecord) -> list[str]:
     found = []
     for backing in LOOPS.glob("loop*/loop/backing_file"):
-        file = backing.read_text(encoding="utf-8", errors="replace").strip().removesuffix(" (deleted)")
+        try:
+            file = backing.read_text(encoding="utf-8", errors="replace").strip().removesuffix(" (deleted)")
+        except OSError:
+            continue  # released since it was listed
         if file.startswith(f"{record.state_dir}/machines/"):
             found.append(f"/dev/{backing.parent.parent.name}")
     return sorted(found)

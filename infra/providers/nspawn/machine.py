@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import shutil
 import signal
@@ -11,18 +10,15 @@ import socket
 import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from common.errors import KastellanError
+from common.lock import locked
 from common.run import run
 from common.wait import wait_until
 from infra.providers.nspawn import registry
 from infra.providers.nspawn.cgroup import HostGroup
+from infra.providers.nspawn.devices import remove_device
 from infra.providers.nspawn.image import ensure_image
-from infra.providers.nspawn.network import remove_device
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 SUPERVISOR = Path(__file__).with_name("supervise.sh")
 # Two seconds on an idle machine; many hosts at once on two busy cores need longer.
@@ -50,19 +46,20 @@ class Machine:
         return self.folder / "data.img"
 
     @property
+    def _grave(self) -> Path:
+        return self.folder.with_name(f"{self.name}.gone")
+
+    @property
     def upper(self) -> Path:
         return self.folder / "upper"
 
-    @contextlib.contextmanager
-    def lock(self) -> Iterator[None]:
+    def lock(self) -> contextlib.AbstractContextManager[int]:
         """One at a time: a Pulumi that was killed may leave a provider at work on the same host."""
-        self.folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path = self.folder.with_name(f"{self.name}.lock")
-        with path.open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            yield
+        return locked(self.folder.with_name(f"{self.name}.lock"))
 
-    def make_folder(self) -> None:
+    def prepare(self) -> None:
+        """A folder to work in, and no processes but those that work in it."""
+        shutil.rmtree(self._grave, ignore_errors=True)
         self.folder.mkdir(exist_ok=True)
         for name in ("upper", "work", "root", "data"):
             (self.folder / name).mkdir(exist_ok=True)
@@ -71,6 +68,19 @@ class Machine:
         if not lower.exists():  # a host stays on the image it was made from
             lower.unlink(missing_ok=True)
             lower.symlink_to(ensure_image())
+        if self.runs() and not self._runs_here():
+            self.step("end of a host whose folder was removed")
+            self.end()
+
+    def _runs_here(self) -> bool:
+        """Whether the supervisor works in this very folder, not in one of the same name that was removed."""
+        here = self.folder.stat()
+        for pid in self.group.processes():
+            if _name_of(pid) == "unshare":
+                with contextlib.suppress(OSError):
+                    there = Path(f"/proc/{pid}/cwd").stat()
+                    return (there.st_dev, there.st_ino) == (here.st_dev, here.st_ino)
+        return False
 
     def step(self, name: str) -> None:
         """A note of what is being done, for people and for tests that interrupt it just then."""
@@ -127,9 +137,12 @@ class Machine:
         remove_device(self.device)  # killed between making its wire and moving it in, a host leaves it outside
 
     def remove(self) -> None:
+        """Moved away first: an interrupted removal must not look like a host with a disk and no keys."""
         self.end()
+        shutil.rmtree(self._grave, ignore_errors=True)
         if self.folder.exists():
-            shutil.rmtree(self.folder)
+            self.folder.rename(self._grave)
+            shutil.rmtree(self._grave)
         self.folder.with_name(f"{self.name}.lock").unlink(missing_ok=True)
 
     def namespace_process(self) -> int:

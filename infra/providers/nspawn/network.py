@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import ipaddress
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from common.errors import KastellanError
 from common.run import run
 from infra.providers.base import Difference, Part, Problem, Props
 from infra.providers.nspawn import registry
+from infra.providers.nspawn.devices import IP_TIMEOUT_S, device_exists
+from infra.providers.nspawn.leftovers import remove_stack
 from infra.providers.nspawn.registry import StackRecord
 from infra.rules import AUTO, LOCAL_RANGE, PREFIX_LENGTH
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-DEVICES = Path("/sys/class/net")
 UP, MISSING = "up", "missing"
-IP_TIMEOUT_S = 10
 
 
 class Network(Part):
@@ -48,7 +48,7 @@ class Network(Part):
         with registry.machine_lock():
             record = registry.record_of(stack_id)
             if record is None or props["network"] not in {AUTO, record.subnet}:
-                subnet = _free_subnet() if props["network"] == AUTO else props["network"]
+                subnet = _free_subnet() if props["network"] == AUTO else _if_free(props["network"])
                 record = StackRecord(stack_id, props["stack"], props["state_dir"], f"kst-{stack_id}", subnet)
                 registry.write(record)
             _raise_bridge(record)
@@ -69,9 +69,10 @@ class Network(Part):
         return _outs(new, record, UP)
 
     def delete(self, ident: str, props: Props) -> None:
-        with registry.machine_lock():
-            remove_device(props["bridge"])
-            registry.forget(ident)
+        """With hosts that Pulumi never learnt of: made by a call that was killed, they are in the record alone."""
+        record = registry.record_of(ident)
+        if record is not None:
+            remove_stack(record)
 
 
 def _outs(props: Props, record: StackRecord, status: str) -> Props:
@@ -79,15 +80,9 @@ def _outs(props: Props, record: StackRecord, status: str) -> Props:
     return {**asked, "stack_id": record.stack_id, "subnet": record.subnet, "bridge": record.bridge, "status": status}
 
 
-def remove_device(device: str) -> None:
-    """A bridge, or the end of a wire that outlived its host."""
-    if (DEVICES / device).exists():
-        run(["ip", "link", "delete", device], timeout_s=IP_TIMEOUT_S)
-
-
 def _raise_bridge(record: StackRecord) -> None:
     """The machine itself has the first address, so that it reaches the hosts."""
-    if not (DEVICES / record.bridge).exists():
+    if not device_exists(record.bridge):
         run(["ip", "link", "add", record.bridge, "type", "bridge"], timeout_s=IP_TIMEOUT_S)
     address = f"{ipaddress.IPv4Network(record.subnet)[1]}/{PREFIX_LENGTH}"
     run(["ip", "address", "replace", address, "dev", record.bridge], timeout_s=IP_TIMEOUT_S)
@@ -109,7 +104,20 @@ def _free_subnet() -> str:
     for subnet in LOCAL_RANGE.subnets(new_prefix=PREFIX_LENGTH):
         if _holder(subnet, taken) is None:
             return str(subnet)
-    raise RuntimeError(f"every /{PREFIX_LENGTH} of {LOCAL_RANGE} is in use on this machine")  # 512 stacks
+    raise KastellanError(
+        f"Every /{PREFIX_LENGTH} of {LOCAL_RANGE} is in use on this machine.",
+        details="Stacks of checkouts that are gone keep theirs.",
+        resolution="./kastellan doctor --clean",
+    )
+
+
+def _if_free(network: str) -> str:
+    """Looked at again under the lock: another stack may have taken it since the check."""
+    if holder := _holder(ipaddress.IPv4Network(network), _taken()):
+        raise KastellanError(
+            f"{network} is in use on this machine by {holder}.", resolution="Name another one, or write auto."
+        )
+    return network
 
 
 def _holder(subnet: ipaddress.IPv4Network, taken: Iterable[tuple[ipaddress.IPv4Network, str]]) -> str | None:

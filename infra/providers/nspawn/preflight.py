@@ -33,7 +33,7 @@ LAYER_BYTES = 512 * 2**20
 
 
 def missing_packages() -> list[str]:
-    return sorted({package for program, package in PROGRAMS.items() if not shutil.which(program, path=_path())})
+    return sorted({package for program, package in PROGRAMS.items() if not shutil.which(program)})
 
 
 def require_user() -> None:
@@ -60,7 +60,7 @@ def preflight(plan: StackPlan) -> None:
     require_user()
     if missing := missing_packages():
         raise KastellanError(
-            f"Programs are missing: Debian has them in {', '.join(missing)}.",
+            f"Programs are missing on PATH: Debian has them in {', '.join(missing)}.",
             resolution=f"apt-get install {' '.join(missing)} (./kastellan up does it for you).",
         )
     _check_room(plan, state_dir(plan.name))
@@ -68,25 +68,19 @@ def preflight(plan: StackPlan) -> None:
 
 def _check_room(plan: StackPlan, state: Path) -> None:
     """Disks are sparse files, but what was promised must fit if it is written."""
-    disks = {host.name: state / "machines" / host.name / "data.img" for host in plan.hosts}
-    needed = sum(
-        host.disk_bytes + LAYER_BYTES if not disks[host.name].exists() else _unwritten(disks[host.name])
-        for host in plan.hosts
-    )
+    needed = sum(_needed(host.disk_bytes, state / "machines" / host.name / "data.img") for host in plan.hosts)
     free = shutil.disk_usage(ROOT).free
     if needed > free:
         raise KastellanError(
             f"There is no room for the disks of {len(plan.hosts)} hosts.",
             details=f"They may need {format_size(needed)} more, {format_size(free)} are free at {ROOT}.",
-            resolution="Free some, or ask for less: pulumi config set --path 'kastellan:groups.broker.disk' 1GiB",
+            resolution="Free some, or ask for less: pulumi config set --path 'kastellan:groups.<group>.disk' 1GiB",
         )
 
 
-def _unwritten(disk: Path) -> int:
-    blocks = disk.stat().st_blocks * 512
-    return max(disk.stat().st_size - blocks, 0)
-
-
-def _path() -> str:
-    """Debian's root has the sbin folders on its PATH, a cron job or `su` without dash may not."""
-    return f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin:/usr/bin:/bin"
+def _needed(size: int, disk: Path) -> int:
+    """What a host's disk may still take: for a new one all of it and a layer, else the part not written yet."""
+    if not disk.exists():
+        return size + LAYER_BYTES
+    seen = disk.stat()
+    return max(size, seen.st_size) - seen.st_blocks * 512

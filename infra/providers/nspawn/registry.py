@@ -6,18 +6,14 @@ A record is written before anything is made, so leftovers are recognised by it a
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import json
-import os
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from common.errors import KastellanError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from common.files import write_whole
+from common.lock import locked
 
 MACHINE_DIR = Path("/var/lib/kastellan")
 VERSION = 1
@@ -31,7 +27,7 @@ class StackRecord:
     bridge: str
     subnet: str
     hosts: dict[str, str] = field(default_factory=dict)
-    """Host -> its network device on this machine."""
+    """Host -> its address."""
     version: int = VERSION
 
 
@@ -40,13 +36,9 @@ def stack_id_for(state_dir: str) -> str:
     return hashlib.sha256(state_dir.encode()).hexdigest()[:8]
 
 
-@contextlib.contextmanager
-def machine_lock(folder: Path = MACHINE_DIR) -> Iterator[None]:
+def machine_lock(folder: Path = MACHINE_DIR) -> contextlib.AbstractContextManager[int]:
     """Held while the machine's networks or records are looked at and changed."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with (folder / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+    return locked(folder / "lock")
 
 
 def records(folder: Path = MACHINE_DIR) -> list[StackRecord]:
@@ -59,15 +51,9 @@ def record_of(stack_id: str, folder: Path = MACHINE_DIR) -> StackRecord | None:
 
 
 def write(record: StackRecord, folder: Path = MACHINE_DIR) -> None:
-    """Whole or not at all: a power cut must not leave half a record."""
     path = _path(record.stack_id, folder)
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    fresh = path.with_suffix(".new")
-    with fresh.open("w", encoding="utf-8") as file:
-        json.dump(asdict(record), file, indent=1)
-        file.flush()
-        os.fsync(file.fileno())
-    fresh.replace(path)
+    write_whole(path, json.dumps(asdict(record), indent=1), mode=0o600)
 
 
 def forget(stack_id: str, folder: Path = MACHINE_DIR) -> None:
@@ -89,7 +75,7 @@ def machine_name(stack_id: str, address: str) -> str:
     return f"{stack_id}-{address.rpartition('.')[2]}"
 
 
-def add_host(stack_id: str, host: str, device: str, folder: Path = MACHINE_DIR) -> None:
+def add_host(stack_id: str, host: str, address: str, folder: Path = MACHINE_DIR) -> None:
     with machine_lock(folder):
         record = record_of(stack_id, folder)
         if record is None:
@@ -98,8 +84,8 @@ def add_host(stack_id: str, host: str, device: str, folder: Path = MACHINE_DIR) 
                 details=f"No record {_path(stack_id, folder)}.",
                 resolution="Let Pulumi look and make it again: pulumi up --refresh.",
             )
-        if record.hosts.get(host) != device:
-            write(replace(record, hosts={**record.hosts, host: device}), folder)
+        if record.hosts.get(host) != address:
+            write(replace(record, hosts={**record.hosts, host: address}), folder)
 
 
 def remove_host(stack_id: str, host: str, folder: Path = MACHINE_DIR) -> None:

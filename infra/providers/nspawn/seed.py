@@ -6,6 +6,7 @@ import hashlib
 import os
 from typing import TYPE_CHECKING
 
+from common.files import write_whole
 from common.run import run
 
 if TYPE_CHECKING:
@@ -37,6 +38,10 @@ def host_key(upper: Path) -> str:
     return " ".join((upper / f"{HOST_KEY}.pub").read_text(encoding="ascii").split()[:2])
 
 
+def has_host_key(upper: Path) -> bool:
+    return (upper / HOST_KEY).is_file() and (upper / f"{HOST_KEY}.pub").is_file()
+
+
 def authorize(root: Path, key: str) -> None:
     """Let the holder of `key`, and nobody else, log in as `ops`."""
     folder = root / "home/ops/.ssh"
@@ -62,10 +67,7 @@ def _make_host_key(path: Path, name: str) -> None:
 
 def _write(path: Path, content: str, *, mode: int = 0o644) -> None:
     _make_folder(path.parent)
-    fresh = path.with_name(f"{path.name}.new")
-    fresh.write_text(content, encoding="utf-8")
-    fresh.chmod(mode)
-    fresh.replace(path)
+    write_whole(path, content, mode=mode)
 
 
 def _make_folder(path: Path) -> None:

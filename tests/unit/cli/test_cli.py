@@ -45,7 +45,7 @@ def test_an_error_has_three_parts(capsys: pytest.CaptureFixture[str]) -> None:
     lines = capsys.readouterr().err.splitlines()
     assert lines == [
         "Error: There is no stack 'locla'.",
-        "  infra/stacks/locla.yaml does not exist.",
+        "  infra/stacks has: local, static.",
         "To do: Did you mean 'local'?",
     ]
 
@@ -195,7 +195,11 @@ def test_the_users_own_pulumi_is_taken_if_it_will_do(
     if host:
         fake_program(tmp_path, "pulumi-language-python", "true")
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    assert (build.on_path() is not None) == good
+    build.on_path.cache_clear()
+    try:
+        assert (build.on_path() is not None) == good
+    finally:
+        build.on_path.cache_clear()
 
 
 @pytest.mark.parametrize(("version", "good"), [("go1.26.8", True), ("go1.24.1", False), ("devel", False)])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import platform
@@ -10,6 +9,7 @@ import shutil
 from pathlib import Path
 
 from common.cache import cache_dir
+from common.lock import locked
 from common.run import run
 
 SUITE = "bookworm"
@@ -40,25 +40,27 @@ def ensure_image() -> Path:
     path = image_path()
     if path.is_dir():
         return path
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with (path.parent / f"{path.name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with locked(path.parent / f"{path.name}.lock") as lock:
         if not path.is_dir():
-            _build(path)
+            _build(path, lock)
     return path
 
 
-def _build(path: Path) -> None:
+def _build(path: Path, lock: int) -> None:
     """Beside its place first: a folder under the image's name is always a whole image."""
     half = path.with_name(f"{path.name}.half")
     if half.exists():
         shutil.rmtree(half)
-    argv = ["mmdebstrap", "--quiet", "--variant=minbase", "--mode=root", f"--include={','.join(PACKAGES)}"]
+    # Namespaces of its own: what it mounts goes with it when it is killed, else the next removal of the half would
+    # reach through its mounts. It holds the lock itself, so that nobody begins while it still works.
+    argv = ["unshare", "--mount", "--propagation", "private", "--pid", "--fork", "--kill-child", "--mount-proc"]
+    argv += ["mmdebstrap", "--quiet", "--variant=minbase", "--mode=root", f"--include={','.join(PACKAGES)}"]
     # Ends with its customize hook; apt verifies every package by Debian's signatures.
     argv += [f'--customize-hook={_CUSTOMIZE} "$1"', SUITE, str(half)]
     run(
         argv,
         timeout_s=BUILD_TIMEOUT_S,
+        keep_open=(lock,),
         env={**os.environ, "LC_ALL": "C", "DEBIAN_FRONTEND": "noninteractive"},
         resolution="The base image is made from Debian's packages: check that `apt-get update` works, then try again.",
     )

@@ -1,6 +1,6 @@
 """Certificates for 4 brokers and 20 users: this authority against scripts with keytool and openssl.
 
-Run: python tests/bench/certs.py [--rounds N]. Prints JSON; exit code 1 if the goal is missed.
+Run: python tests/bench/certs_bench.py [--rounds N]. Prints JSON; exit code 1 if the goal is missed.
 Both sides begin with nothing, make the brokers' keys with openssl as hosts do, and end with the same files.
 """
 
