@@ -192,7 +192,8 @@ def zookeeper(folder: Path, *, version: str = "3.9.2", count: int = 2) -> Iterat
     home = folder / "zookeeper"
     home.mkdir()
     write_properties(home / "zookeeper.properties", {
-        "dataDir": "data", "clientPort": zookeeper_port, "clientPortAddress": "127.0.0.1", "admin.enableServer": "false",
+        "dataDir": "data", "clientPort": zookeeper_port, "clientPortAddress": "127.0.0.1",
+        "admin.enableServer": "false",
     })  # fmt: skip
     keeper = Node(home, libs, ["org.apache.zookeeper.server.quorum.QuorumPeerMain", "zookeeper.properties"])
     for node, ports in made.ports.items():
