@@ -144,7 +144,8 @@ def kraft(folder: Path, *, version: str = "4.3.1", count: int = 3) -> Iterator[P
     numbers = iter(free_ports(count * len(LISTENERS)))
     made = Processes(folder, {node: {name: next(numbers) for name in LISTENERS} for node in range(1, count + 1)})
     make_certificates(folder)
-    cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+    # Its first letter is an A: an id that begins with a dash looks like an option.
+    cluster_id = base64.urlsafe_b64encode(b"\0" + uuid.uuid4().bytes[1:]).decode().rstrip("=")
     for node in made.ports:
         home = folder / str(node)
         home.mkdir()
