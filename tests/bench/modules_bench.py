@@ -3,7 +3,7 @@
 Run: python tests/bench/modules_bench.py [--rounds N]. Prints JSON; exit code 1 if the goal is missed.
 A broker runs on this machine, with TLS and SCRAM. Modules run as Ansible runs them, each in a process of its own; the
 script is one process for all. `listing` is the listing calls alone; `bare` tries the 200 passwords as well, which no
-listing tells: that is what the goal is measured against. `playbook` has all that Ansible adds, as four tasks and as one (kafka_access).
+listing tells: the goal is measured against that. `playbook` has all that Ansible adds, as four tasks and as one.
 """
 
 from __future__ import annotations
