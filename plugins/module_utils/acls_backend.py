@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from . import messages
+from . import acls, messages
 from .acls import OPERATIONS, PATTERN_TYPES, PERMISSIONS, RESOURCE_TYPES, Acl, AclChange
 from .cluster import chunks
 from .connection import check_answer
 from .errors import KafkaModuleError
-from .reconcile import refuse_failed
+from .reconcile import Outcome, Work, protected_principals, refuse_failed, refuse_to_remove_all, wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -107,3 +107,29 @@ def _delete(cluster: Cluster, acls: Sequence[Acl]) -> None:
 def _number(numbers: Mapping[str, int], word: str) -> int:
     """A newer Kafka may have kinds that have no word here: those are shown, and deleted, by their number."""
     return numbers.get(word) or int(word)
+
+
+def plan_work(cluster: Cluster, params: Mapping[str, Any]) -> Work:
+    """Read, check and plan."""
+    protected = protected_principals(params["protected_principals"], cluster.settings.login)
+    declared = acls.parse(params["acls"], protected)
+
+    def look() -> tuple[list[Acl], list[AclChange]]:
+        existing = read(cluster)
+        strays = acls.strays(declared, existing, protected=protected, ignored=params["ignore_strays"])
+        return strays, acls.plan(declared, existing, remove=strays if params["remove_strays"] else ())
+
+    strays, changes = look()
+    names = [str(stray) for stray in strays]
+    refuse_to_remove_all("ACLs", declared=bool(params["acls"]), strays=names if params["remove_strays"] else [])
+
+    def do() -> None:
+        apply(cluster, changes)
+        wait_for(
+            lambda: [change.line for change in look()[1]],
+            timeout_s=params["timeout_s"],
+            what="ACLs did not come to be as planned",
+            resolution="Does somebody else change them at this moment?",
+        )
+
+    return Work(Outcome(changes, names), do)

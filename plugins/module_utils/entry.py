@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from .cluster import Cluster
 from .messages import LIBRARY, LIBRARY_ERROR
-from .reconcile import principal
 from .settings import CLIENT_OPTIONS, SECRET_OPTIONS, read_settings
 
 if TYPE_CHECKING:
@@ -41,9 +40,3 @@ def prepare(module: AnsibleModule, secrets: Iterable[str | None] = ()) -> None:
 
 def connect(params: dict[str, Any]) -> Cluster:
     return Cluster(read_settings(params["bootstrap_servers"], params["client"]), timeout_s=params["timeout_s"])
-
-
-def protected_principals(named: Iterable[str], cluster: Cluster) -> set[str]:
-    """Whoever is named, and whoever connects: else a module could lock itself out."""
-    login = cluster.settings.login
-    return {principal(name) for name in (*named, *([login.username] if login else ()))}

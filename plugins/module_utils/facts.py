@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from . import messages
+from .errors import RefusedError
 from .messages import NO_ERROR
 from .topics import MIN_INSYNC
 
@@ -114,12 +115,12 @@ def read(cluster: Cluster) -> Facts:
         if topic.name in min_in_sync  # else it was deleted between the two questions
         for partition in sorted(topic.partitions, key=lambda partition: int(partition.partition_index))
     )
-    quorum = cluster.quorum() if cluster.has_quorum else None
+    quorum = _quorum(cluster)
     brokers = tuple(sorted(_brokers(cluster), key=lambda broker: broker.id))
     return Facts(
         cluster_id=metadata.cluster_id,
-        mode="kraft" if quorum else "zookeeper",
-        controller_id=quorum.leader_id if quorum else metadata.controller_id,
+        mode="kraft" if cluster.has_quorum else "zookeeper",
+        controller_id=_controller(cluster, metadata, quorum),
         brokers=brokers,
         voters=_voters(quorum.leader_id, quorum.current_voters, quorum.current_voters) if quorum else (),
         observers=_voters(quorum.leader_id, quorum.observers, quorum.current_voters) if quorum else (),
@@ -127,6 +128,20 @@ def read(cluster: Cluster) -> Facts:
         features=dict(sorted(cluster.features.items())),
         unreachable=_unreachable([broker for broker in brokers if not broker.fenced]),
     )
+
+
+def _quorum(cluster: Cluster) -> Any:
+    """None with ZooKeeper, and while the quorum has no leader who could tell."""
+    try:
+        return cluster.quorum() if cluster.has_quorum else None
+    except RefusedError:
+        return None
+
+
+def _controller(cluster: Cluster, metadata: Any, quorum: Any) -> int:
+    if not cluster.has_quorum:
+        return int(metadata.controller_id)
+    return int(quorum.leader_id) if quorum else UNKNOWN
 
 
 def _brokers(cluster: Cluster) -> list[Broker]:

@@ -93,6 +93,8 @@ def caught_up(voter: Voter, facts: Facts) -> bool:
 def _quorum(facts: Facts, node_id: int) -> tuple[list[str], list[str]]:
     """Reasons and warnings."""
     count = len(facts.voters)
+    if facts.mode == "kraft" and facts.controller_id < 0:
+        return ["The quorum has no leader."], []
     if node_id not in {voter.id for voter in facts.voters}:
         return [], []
     majority = count // 2 + 1

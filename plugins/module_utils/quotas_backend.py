@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from . import messages
+from . import messages, quotas
 from .cluster import chunks
 from .connection import check_answer
 from .quotas import KINDS, Entity, QuotaChange, Values, shown
-from .reconcile import refuse_failed
+from .reconcile import Outcome, Work, refuse_failed, refuse_to_remove_all, wait_for
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from .cluster import Cluster
 
@@ -49,3 +49,29 @@ def apply(cluster: Cluster, changes: Sequence[QuotaChange], *, validate_only: bo
              entry.error_code, entry.error_message)
             for entry in answer.entries
         ])  # fmt: skip
+
+
+def plan_work(cluster: Cluster, params: Mapping[str, Any]) -> Work:
+    """Read, check and plan; the cluster has checked the plan as well."""
+    wanted = quotas.parse(params["quotas"])
+
+    def look() -> tuple[list[Entity], list[QuotaChange]]:
+        existing = read(cluster)
+        strays = quotas.strays(wanted, existing, params["ignore_strays"])
+        return strays, quotas.plan(wanted, existing, remove=strays if params["remove_strays"] else ())
+
+    strays, changes = look()
+    names = [quotas.shown(entity) for entity in strays]
+    refuse_to_remove_all("quotas", declared=bool(wanted), strays=names if params["remove_strays"] else [])
+    apply(cluster, changes, validate_only=True)
+
+    def do() -> None:
+        apply(cluster, changes)
+        wait_for(
+            lambda: [change.line for change in look()[1]],
+            timeout_s=params["timeout_s"],
+            what="Quotas did not come to be as planned",
+            resolution="Does somebody else change them at this moment?",
+        )
+
+    return Work(Outcome(changes, names), do)

@@ -11,7 +11,9 @@ from .errors import BadInputError, RefusedError, UnsettledError
 from .messages import NO_ERROR, error_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from .settings import Login
 
 POLL_FIRST_S = 0.02
 POLL_MAX_S = 0.5
@@ -37,6 +39,7 @@ class Outcome:
     changes: Sequence[Change] = ()
     strays: Sequence[str] = ()
     warnings: Sequence[str] = ()
+    extra: Mapping[str, Any] = field(default_factory=dict)
 
     def result(self) -> dict[str, Any]:
         return {
@@ -44,7 +47,22 @@ class Outcome:
             "plan": [change.line for change in self.changes],
             "strays": list(self.strays),
             "diff": difference(self.changes),
+            **self.extra,
         }
+
+
+@dataclass(frozen=True)
+class Work:
+    """A plan, and how it is done. Making it has changed nothing."""
+
+    outcome: Outcome
+    do: Callable[[], None]
+    """Applies the changes and waits until the cluster shows them."""
+
+    def finish(self, *, check_mode: bool) -> Outcome:
+        if self.outcome.changes and not check_mode:
+            self.do()
+        return self.outcome
 
 
 def difference(changes: Sequence[Change]) -> dict[str, dict[str, Any]]:
@@ -106,6 +124,11 @@ def refuse_failed(what: str, results: Sequence[tuple[str, int, str | None]]) -> 
 def few(names: Sequence[str]) -> str:
     """The first few names, and how many more."""
     return ", ".join(names[:NAMED_MAX]) + (f" and {len(names) - NAMED_MAX} more" if len(names) > NAMED_MAX else "")
+
+
+def protected_principals(named: Iterable[str], login: Login | None) -> set[str]:
+    """Whoever is named, and whoever connects: else a module could lock itself out."""
+    return {principal(name) for name in (*named, *([login.username] if login else ()))}
 
 
 def wait_for(done: Callable[[], Sequence[str]], *, timeout_s: float, what: str, resolution: str) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from . import messages
-from .cluster import chunks
+from . import messages, topics
+from .cluster import POLL_S, chunks
 from .connection import check_answer
+from .errors import RefusedError
 from .messages import NO_ERROR, UNKNOWN_TOPIC_OR_PARTITION
-from .reconcile import refuse_failed, wait_for
+from .reconcile import Outcome, Work, refuse_failed, refuse_to_remove_all, wait_for
 from .topics import MIN_INSYNC, Existing, Topic, TopicChange
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ RECORDS_A_REQUEST = 5_000
 TOPICS_A_REQUEST = 1_000
 # So many partitions are moved at once: more would only compete for the same disks and network.
 PARTITIONS_A_MOVE = 100
+MARKED_FOR_DELETION = "is marked for deletion"
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,16 @@ def validate(cluster: Cluster, changes: Sequence[TopicChange]) -> None:
     """Let the cluster check what is planned, without doing it: unknown settings, bad values, its own policies."""
     deleted = {change.name.replace(".", "_") for change in changes if change.action == "delete"}
     creatable = [c for c in _only(changes, "create") if c.name.replace(".", "_") not in deleted]
-    _create(cluster, creatable, validate_only=True)
+    deadline_s = time.monotonic() + cluster.timeout_s
+    while True:
+        try:
+            _create(cluster, creatable, validate_only=True)
+            break
+        except RefusedError as error:
+            # ZooKeeper mode: a topic that was just deleted is no longer shown, but its name is free only later.
+            if MARKED_FOR_DELETION not in error.details or time.monotonic() > deadline_s:
+                raise
+            time.sleep(POLL_S)
     _grow(cluster, _only(changes, "grow"), validate_only=True)
     _configure(cluster, _only(changes, "configure"), validate_only=True)
 
@@ -219,4 +231,33 @@ def _wait_moved(cluster: Cluster, moved: set[tuple[str, int]], timeout_s: float)
 
 
 def _timeout_ms(cluster: Cluster) -> int:
-    return int(cluster.timeout_s * 1000)
+    """What the cluster may take for its answer: less than this side waits for it."""
+    return int(cluster.timeout_s * 800)
+
+
+def plan_work(cluster: Cluster, params: Mapping[str, Any]) -> Work:
+    """Read, check and plan; the cluster has checked the plan as well."""
+    wanted = topics.parse(params["topics"])
+    state = read(cluster, wanted)
+    strays = topics.strays(wanted, state.topics, params["ignore_strays"])
+    remove = strays if params["remove_strays"] else []
+    refuse_to_remove_all("topics", declared=bool(wanted), strays=remove)
+    warnings = topics.check(wanted, state.topics, state.brokers, remove=remove)
+    changes = topics.plan(wanted, state.topics, state.brokers, remove=remove)
+    validate(cluster, changes)
+
+    def open_changes() -> list[str]:
+        now = read(cluster, wanted)
+        left = topics.plan(wanted, now.topics, now.brokers, remove=remove)
+        return [change.line for change in left] or leaderless(cluster, changes)
+
+    def do() -> None:
+        apply(cluster, changes, reassignment_timeout_s=params["reassignment_timeout_s"])
+        wait_for(
+            open_changes,
+            timeout_s=params["timeout_s"],
+            what="Topics did not come to be as planned",
+            resolution="Look at the brokers: kafka_cluster_info names partitions without a leader.",
+        )
+
+    return Work(Outcome(changes, strays, warnings), do)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from . import messages
+from . import messages, users
 from .connection import Connection, WrongPasswordError, check_answer
 from .errors import KafkaModuleError
-from .reconcile import refuse_failed
+from .reconcile import Outcome, Work, protected_principals, refuse_failed, refuse_to_remove_all, short_name, wait_for
 from .scram import new_salt, salted_password
 from .settings import Login, Settings, parse_server
 
@@ -98,3 +98,38 @@ def _credential(change: UserChange) -> tuple[str, int, int, bytes, bytes]:
     mechanism, salt = change.key[1], new_salt()
     salted = salted_password(mechanism, change.password, salt, change.iterations)
     return change.name, NUMBERS[mechanism], change.iterations, salt, salted
+
+
+def plan_work(cluster: Cluster, params: Mapping[str, Any]) -> Work:
+    """Read, try passwords, check and plan."""
+    login = cluster.settings.login
+    protected = {short_name(name) for name in protected_principals(params["protected_users"], login)}
+    wanted = users.parse(params["users"], protected)
+    right: dict[Key, bool] = {}
+
+    def look() -> tuple[list[str], list[UserChange]]:
+        existing = read(cluster)
+        # A password that was right a moment ago is not tried again while waiting for the others.
+        keys = [key for key in users.to_test(wanted, existing) if not right.get(key)]
+        if keys:
+            settings = login_settings(cluster, params["login_servers"])
+            right.update(try_passwords(settings, wanted, keys, timeout_s=params["timeout_s"]))
+        strays = users.strays(wanted, existing, protected=protected, ignored=params["ignore_strays"])
+        return strays, users.plan(
+            wanted, existing, right, remove=strays if params["remove_strays"] else (), login=login
+        )
+
+    strays, changes = look()
+    tested = len(right)
+    refuse_to_remove_all("users", declared=bool(wanted), strays=strays if params["remove_strays"] else [])
+
+    def do() -> None:
+        apply(cluster, changes)
+        wait_for(
+            lambda: [change.line for change in look()[1]],
+            timeout_s=params["timeout_s"],
+            what="Users did not come to be as planned",
+            resolution="Does somebody else change them at this moment?",
+        )
+
+    return Work(Outcome(changes, strays, users.warnings(wanted.values()), {"tested": tested}), do)

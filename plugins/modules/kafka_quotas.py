@@ -14,48 +14,10 @@ description:
 extends_documentation_fragment:
   - kastellan.kafka.client
   - kastellan.kafka.client.strays
+  - kastellan.kafka.client.quotas
 options:
   quotas:
-    description:
-      - All quotas to manage. V(<default>) as a name is all that have no quota of their own.
-      - An entry is for a user, a client, a user's client, or an address.
-    type: list
-    elements: dict
     required: true
-    suboptions:
-      user:
-        description: Name of the user, with or without C(User:).
-        type: str
-      client_id:
-        description: What a client calls itself (C(client.id)).
-        type: str
-      ip:
-        description: Address that connections come from; cannot be combined.
-        type: str
-      quotas:
-        description: The values. What is left out has no quota.
-        type: dict
-        suboptions:
-          producer_byte_rate:
-            description: Bytes a second that may be written to a broker.
-            type: float
-          consumer_byte_rate:
-            description: Bytes a second that may be read from a broker.
-            type: float
-          request_percentage:
-            description: Share of a broker's request threads, in percent of one thread.
-            type: float
-          controller_mutation_rate:
-            description: Partitions a second that may be created or deleted.
-            type: float
-          connection_creation_rate:
-            description: Connections a second that may be opened to a broker, with O(quotas[].ip) alone.
-            type: float
-      state:
-        description: Whether there is to be a quota.
-        type: str
-        choices: [present, absent]
-        default: present
 attributes:
   check_mode:
     support: full
@@ -96,53 +58,18 @@ strays:
   elements: str
 """
 
-from typing import TYPE_CHECKING, Any
-
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils import quotas, quotas_backend
+from ..module_utils import quotas_backend
 from ..module_utils.entry import COMMON_SPEC, STRAYS_SPEC, connect, prepare
 from ..module_utils.errors import KafkaModuleError
-from ..module_utils.reconcile import Outcome, refuse_to_remove_all, wait_for
+from ..module_utils.specs import QUOTAS
 
-if TYPE_CHECKING:
-    from ..module_utils.cluster import Cluster
-
-QUOTA_OPTIONS = {
-    "user": {"type": "str"},
-    "client_id": {"type": "str"},
-    "ip": {"type": "str"},
-    "quotas": {"type": "dict", "options": {key: {"type": "float"} for key in (*quotas.RATES, *quotas.IP_RATES)}},
-    "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
-}
 SPEC = {
     **COMMON_SPEC,
     **STRAYS_SPEC,
-    "quotas": {"type": "list", "elements": "dict", "required": True, "options": QUOTA_OPTIONS},
+    "quotas": {**QUOTAS, "required": True},
 }
-
-
-def reconcile(cluster: Cluster, params: dict[str, Any], *, check_mode: bool) -> Outcome:
-    wanted = quotas.parse(params["quotas"])
-
-    def look() -> tuple[list[quotas.Entity], list[quotas.QuotaChange]]:
-        existing = quotas_backend.read(cluster)
-        strays = quotas.strays(wanted, existing, params["ignore_strays"])
-        return strays, quotas.plan(wanted, existing, remove=strays if params["remove_strays"] else ())
-
-    strays, changes = look()
-    names = [quotas.shown(entity) for entity in strays]
-    refuse_to_remove_all("quotas", declared=bool(wanted), strays=names if params["remove_strays"] else [])
-    quotas_backend.apply(cluster, changes, validate_only=True)
-    if changes and not check_mode:
-        quotas_backend.apply(cluster, changes)
-        wait_for(
-            lambda: [change.line for change in look()[1]],
-            timeout_s=params["timeout_s"],
-            what="Quotas did not come to be as planned",
-            resolution="Does somebody else change them at this moment?",
-        )
-    return Outcome(changes, names)
 
 
 def main() -> None:
@@ -150,9 +77,11 @@ def main() -> None:
     prepare(module)
     try:
         with connect(module.params) as cluster:
-            outcome = reconcile(cluster, module.params, check_mode=module.check_mode)
+            outcome = quotas_backend.plan_work(cluster, module.params).finish(check_mode=module.check_mode)
     except KafkaModuleError as error:
         module.fail_json(msg=str(error))
+    for warning in outcome.warnings:
+        module.warn(warning)
     module.exit_json(**outcome.result())
 
 

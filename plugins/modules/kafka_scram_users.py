@@ -15,37 +15,10 @@ description:
 extends_documentation_fragment:
   - kastellan.kafka.client
   - kastellan.kafka.client.strays
+  - kastellan.kafka.client.users
 options:
   users:
-    description: All users to manage. It is never logged; set C(no_log) on the task as well if you loop over something.
-    type: list
-    elements: dict
     required: true
-    suboptions:
-      name:
-        description: Name of the user, with or without C(User:).
-        type: str
-        required: true
-      password:
-        description: Needed unless O(users[].state=absent).
-        type: str
-      mechanisms:
-        description: For each of them the user gets a credential; of others it is taken away.
-        type: list
-        elements: str
-        choices: [SCRAM-SHA-256, SCRAM-SHA-512]
-        default: [SCRAM-SHA-512]
-      iterations:
-        description:
-          - How often a password is hashed, V(4096) to V(16384). Kafka's own default is enough for generated passwords.
-            Set more for those that people thought of.
-        type: int
-        default: 4096
-      state:
-        description: Whether the user is to be there.
-        type: str
-        choices: [present, absent]
-        default: present
   protected_users:
     description: Users that are never removed and are no strays. The one who connects is always one.
     type: list
@@ -104,65 +77,20 @@ tested:
   type: int
 """
 
-from typing import TYPE_CHECKING, Any
-
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils import users, users_backend
-from ..module_utils.entry import COMMON_SPEC, STRAYS_SPEC, connect, prepare, protected_principals
+from ..module_utils import users_backend
+from ..module_utils.entry import COMMON_SPEC, STRAYS_SPEC, connect, prepare
 from ..module_utils.errors import KafkaModuleError
-from ..module_utils.reconcile import Outcome, refuse_to_remove_all, short_name, wait_for
-from ..module_utils.scram import ALGORITHMS, ITERATIONS_MIN
+from ..module_utils.specs import NAMES, USERS
 
-if TYPE_CHECKING:
-    from ..module_utils.cluster import Cluster
-
-USER_OPTIONS = {
-    "name": {"type": "str", "required": True},
-    "password": {"type": "str", "no_log": True},
-    "mechanisms": {"type": "list", "elements": "str", "choices": list(ALGORITHMS), "default": ["SCRAM-SHA-512"]},
-    "iterations": {"type": "int", "default": ITERATIONS_MIN},
-    "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
-}
 SPEC = {
     **COMMON_SPEC,
     **STRAYS_SPEC,
-    # As a whole, for the same reason as `client`.
-    "users": {"type": "list", "elements": "dict", "required": True, "options": USER_OPTIONS, "no_log": True},
-    "protected_users": {"type": "list", "elements": "str", "default": []},
-    "login_servers": {"type": "list", "elements": "str", "default": []},
+    "users": {**USERS, "required": True},
+    "protected_users": NAMES,
+    "login_servers": NAMES,
 }
-
-
-def reconcile(cluster: Cluster, params: dict[str, Any], *, check_mode: bool) -> tuple[Outcome, int]:
-    """What was done, and how many passwords were tried."""
-    protected = {short_name(name) for name in protected_principals(params["protected_users"], cluster)}
-    wanted = users.parse(params["users"], protected)
-    right: dict[users.Key, bool] = {}
-
-    def look() -> tuple[list[str], list[users.UserChange]]:
-        existing = users_backend.read(cluster)
-        # A password that was right a moment ago is not tried again while waiting for the others.
-        keys = [key for key in users.to_test(wanted, existing) if not right.get(key)]
-        if keys:
-            settings = users_backend.login_settings(cluster, params["login_servers"])
-            right.update(users_backend.try_passwords(settings, wanted, keys, timeout_s=params["timeout_s"]))
-        strays = users.strays(wanted, existing, protected=protected, ignored=params["ignore_strays"])
-        remove = strays if params["remove_strays"] else ()
-        return strays, users.plan(wanted, existing, right, remove=remove, login=cluster.settings.login)
-
-    strays, changes = look()
-    tested = len(right)
-    refuse_to_remove_all("users", declared=bool(wanted), strays=strays if params["remove_strays"] else [])
-    if changes and not check_mode:
-        users_backend.apply(cluster, changes)
-        wait_for(
-            lambda: [change.line for change in look()[1]],
-            timeout_s=params["timeout_s"],
-            what="Users did not come to be as planned",
-            resolution="Does somebody else change them at this moment?",
-        )
-    return Outcome(changes, strays, users.warnings(wanted.values())), tested
 
 
 def main() -> None:
@@ -170,12 +98,12 @@ def main() -> None:
     prepare(module, [user["password"] for user in module.params["users"]])
     try:
         with connect(module.params) as cluster:
-            outcome, tested = reconcile(cluster, module.params, check_mode=module.check_mode)
+            outcome = users_backend.plan_work(cluster, module.params).finish(check_mode=module.check_mode)
     except KafkaModuleError as error:
         module.fail_json(msg=str(error))
     for warning in outcome.warnings:
         module.warn(warning)
-    module.exit_json(**outcome.result(), tested=tested)
+    module.exit_json(**outcome.result())
 
 
 if __name__ == "__main__":

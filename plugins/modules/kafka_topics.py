@@ -16,34 +16,10 @@ description:
 extends_documentation_fragment:
   - kastellan.kafka.client
   - kastellan.kafka.client.strays
+  - kastellan.kafka.client.topics
 options:
   topics:
-    description:
-      - All topics to manage.
-      - Internal ones (C(__*)) are never deleted, and of their settings only declared ones are touched.
-    type: list
-    elements: dict
     required: true
-    suboptions:
-      name:
-        description: Name of the topic. Two names that differ only in C(.) and C(_) are refused, as Kafka does.
-        type: str
-        required: true
-      state:
-        description: Whether it is to be there. V(absent) deletes it with its data.
-        type: str
-        choices: [present, absent]
-        default: present
-      partitions:
-        description: How many. Without it, the cluster's default for a new topic, or what an existing one has.
-        type: int
-      replication_factor:
-        description: How many replicas. Without it, the cluster's default for a new topic, or what an existing one has.
-        type: int
-      config:
-        description: Settings of the topic, e.g. C(min.insync.replicas).
-        type: dict
-        default: {}
   reassignment_timeout_s:
     description: How long to wait, in seconds, for replicas that move. The cluster goes on moving them afterwards.
     type: float
@@ -92,57 +68,19 @@ strays:
   elements: str
 """
 
-from typing import TYPE_CHECKING, Any
-
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils import topics, topics_backend
+from ..module_utils import topics_backend
 from ..module_utils.entry import COMMON_SPEC, STRAYS_SPEC, connect, prepare
 from ..module_utils.errors import KafkaModuleError
-from ..module_utils.reconcile import Outcome, refuse_to_remove_all, wait_for
+from ..module_utils.specs import REASSIGNMENT_TIMEOUT, TOPICS
 
-if TYPE_CHECKING:
-    from ..module_utils.cluster import Cluster
-
-TOPIC_OPTIONS = {
-    "name": {"type": "str", "required": True},
-    "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
-    "partitions": {"type": "int"},
-    "replication_factor": {"type": "int"},
-    "config": {"type": "dict", "default": {}},
-}
 SPEC = {
     **COMMON_SPEC,
     **STRAYS_SPEC,
-    "topics": {"type": "list", "elements": "dict", "required": True, "options": TOPIC_OPTIONS},
-    "reassignment_timeout_s": {"type": "float", "default": 600.0},
+    "topics": {**TOPICS, "required": True},
+    "reassignment_timeout_s": REASSIGNMENT_TIMEOUT,
 }
-
-
-def reconcile(cluster: Cluster, params: dict[str, Any], *, check_mode: bool) -> Outcome:
-    wanted = topics.parse(params["topics"])
-    state = topics_backend.read(cluster, wanted)
-    strays = topics.strays(wanted, state.topics, params["ignore_strays"])
-    remove = strays if params["remove_strays"] else []
-    refuse_to_remove_all("topics", declared=bool(wanted), strays=remove)
-    warnings = topics.check(wanted, state.topics, state.brokers, remove=remove)
-    changes = topics.plan(wanted, state.topics, state.brokers, remove=remove)
-    topics_backend.validate(cluster, changes)
-    if changes and not check_mode:
-        topics_backend.apply(cluster, changes, reassignment_timeout_s=params["reassignment_timeout_s"])
-
-        def open_changes() -> list[str]:
-            now = topics_backend.read(cluster, wanted)
-            left = topics.plan(wanted, now.topics, now.brokers, remove=remove)
-            return [change.line for change in left] or topics_backend.leaderless(cluster, changes)
-
-        wait_for(
-            open_changes,
-            timeout_s=params["timeout_s"],
-            what="Topics did not come to be as planned",
-            resolution="Look at the brokers: kafka_cluster_info names partitions without a leader.",
-        )
-    return Outcome(changes, strays, warnings)
 
 
 def main() -> None:
@@ -150,7 +88,7 @@ def main() -> None:
     prepare(module)
     try:
         with connect(module.params) as cluster:
-            outcome = reconcile(cluster, module.params, check_mode=module.check_mode)
+            outcome = topics_backend.plan_work(cluster, module.params).finish(check_mode=module.check_mode)
     except KafkaModuleError as error:
         module.fail_json(msg=str(error))
     for warning in outcome.warnings:

@@ -144,7 +144,8 @@ def kraft(folder: Path, *, version: str = "4.3.1", count: int = 3) -> Iterator[P
     numbers = iter(free_ports(count * len(LISTENERS)))
     made = Processes(folder, {node: {name: next(numbers) for name in LISTENERS} for node in range(1, count + 1)})
     make_certificates(folder)
-    cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+    # Its first letter is an A: an id that begins with a dash looks like an option.
+    cluster_id = base64.urlsafe_b64encode(b"\0" + uuid.uuid4().bytes[1:]).decode().rstrip("=")
     for node in made.ports:
         home = folder / str(node)
         home.mkdir()
@@ -192,7 +193,8 @@ def zookeeper(folder: Path, *, version: str = "3.9.2", count: int = 2) -> Iterat
     home = folder / "zookeeper"
     home.mkdir()
     write_properties(home / "zookeeper.properties", {
-        "dataDir": "data", "clientPort": zookeeper_port, "clientPortAddress": "127.0.0.1", "admin.enableServer": "false",
+        "dataDir": "data", "clientPort": zookeeper_port, "clientPortAddress": "127.0.0.1",
+        "admin.enableServer": "false",
     })  # fmt: skip
     keeper = Node(home, libs, ["org.apache.zookeeper.server.quorum.QuorumPeerMain", "zookeeper.properties"])
     for node, ports in made.ports.items():

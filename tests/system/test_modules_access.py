@@ -241,6 +241,28 @@ def test_quotas_come_and_go(modules: Modules, brokers: Processes) -> None:
         assert quotas_backend.read(cluster) == {}
 
 
+def test_everything_in_one_task(modules: Modules, brokers: Processes) -> None:
+    params: dict[str, Any] = {
+        "topics": [{"name": "one-task", "partitions": 1, "replication_factor": 1}],
+        "users": [{"name": "one", "password": FIRST}],
+        "acls": [{"principal": "one", "resource_type": "topic", "name": "one-task", "operations": ["read"]}],
+        "quotas": [{"user": "one", "quotas": {"producer_byte_rate": 1000}}],
+    }
+    assert modules.steady("kafka_access", **params) == [
+        "create topic one-task: partitions 1, replication factor 1",
+        "create user one: SCRAM-SHA-512, 4096 iterations",
+        "create ACL: User:one allow read on topic one-task",
+        "quota of user one: producer_byte_rate none -> 1000",
+    ]
+    assert logs_in(brokers, "one", FIRST)
+    bad_quota = [{"ip": "no host!", "quotas": {"connection_creation_rate": 1}}]
+    other = {**params, "users": [{"name": "two", "password": SECOND}], "quotas": bad_quota}
+    assert "not a valid IP" in modules.refused("kafka_access", **other)
+    assert "two" not in modules.done("kafka_access", users=params["users"])["strays"]["users"], "nothing was begun"
+    gone = {kind: [{**params[kind][0], "state": "absent"}] for kind in params}
+    assert len(modules.steady("kafka_access", **gone)) == 4
+
+
 PLAYBOOK = """
 - hosts: localhost
   connection: local

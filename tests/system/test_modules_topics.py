@@ -162,7 +162,7 @@ def test_a_dead_broker_shuts_the_gate_for_the_others_until_it_is_back(modules: M
     try:
         at_once = modules.done("kafka_cluster_info", node_id=2)
         assert not at_once["gate"]["allowed"], "the cluster itself does not know yet"
-        refusal = modules.refused("kafka_cluster_info", until="whole", until_timeout_s=8, expected_brokers=[1, 2, 3])
+        refusal = modules.refused("kafka_cluster_info", until="whole", until_timeout_s=6, expected_brokers=[1, 2, 3])
         assert "brokers not there: 3" in refusal
         answer = modules.done("kafka_cluster_info", node_id=2)
         assert not answer["gate"]["allowed"]

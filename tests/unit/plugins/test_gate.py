@@ -57,6 +57,12 @@ def test_a_voter_that_died_a_moment_ago_does_not_count() -> None:
     assert not may_stop(replace(facts(), unreachable=(4,)), 1).allowed
 
 
+def test_without_a_leader_of_the_quorum_nothing_is_stopped() -> None:
+    state = replace(facts(), controller_id=-1, voters=())
+    assert may_stop(state, 1).reasons == ("The quorum has no leader.",)
+    assert not_whole(state) == ["the quorum has no leader"]
+
+
 def test_a_node_without_the_partition_may_go() -> None:
     assert may_stop(facts(partition((1, 2, 3), (1, 2), 2)), 4).allowed
 

@@ -31,10 +31,12 @@ def documents(name: str) -> dict[str, Any]:
 
 
 def merged_options(documentation: dict[str, Any]) -> dict[str, Any]:
+    """As Ansible merges them: what a module says of an option itself counts more."""
     options = dict(documentation.get("options", {}))
     for fragment in documentation.get("extends_documentation_fragment", []):
         name = fragment.split(".")[3].upper() if fragment.count(".") == 3 else "DOCUMENTATION"
-        options |= yaml.safe_load(getattr(ModuleDocFragment, name))["options"]
+        for option, said in yaml.safe_load(getattr(ModuleDocFragment, name))["options"].items():
+            options[option] = said | options.get(option, {})
     return options
 
 
