@@ -1,0 +1,148 @@
+#!/bin/sh
+# What the roles do, as a bare script does it, as fast as it can: four combined nodes with TLS, SCRAM and ACLs.
+#   cluster_bare.sh install|roll|clean STATE TAR WORK ADDRESS...
+# STATE holds ssh/id_ed25519 and known_hosts; hosts have Java, openssl and nothing of Kafka.
+set -eu
+verb=$1 state=$2 tar=$3 work=$4
+shift 4
+dist=/opt/bare
+reach() { # ADDRESS COMMAND
+    ssh -n -i "$state/ssh/id_ed25519" -o "UserKnownHostsFile=$state/known_hosts" -o ControlMaster=auto \
+        -o "ControlPath=$work/%h" -o ControlPersist=60 -o LogLevel=ERROR "ops@$1" "sudo sh -c '$2'"
+}
+push() { # ADDRESS FILE...
+    to=$1
+    shift
+    scp -q -i "$state/ssh/id_ed25519" -o "UserKnownHostsFile=$state/known_hosts" -o "ControlPath=$work/%h" "$@" "ops@$to:/tmp/"
+}
+
+authority() {
+    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 30 -subj /CN=bare \
+        -keyout "$work/ca.key" -out "$work/ca.pem" 2> /dev/null
+}
+
+leaf() { # NAME ADDRESS
+    openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj "/CN=$1" -keyout "$work/$1.key" 2> /dev/null |
+        openssl x509 -req -CA "$work/ca.pem" -CAkey "$work/ca.key" -days 30 -extfile "$work/$1.ext" \
+            -out "$work/$1.crt" 2> /dev/null
+    cat "$work/$1.key" "$work/$1.crt" > "$work/$1.pem"
+}
+
+properties() { # NUMBER NAME ADDRESS
+    cat > "$work/$2.properties" <<CONF
+process.roles=broker,controller
+node.id=$1
+controller.quorum.bootstrap.servers=$servers
+controller.listener.names=CONTROLLER
+listeners=CLIENT://:9092,MTLS://:9094,BROKER://:9091,CONTROLLER://:9093
+advertised.listeners=CLIENT://$3:9092,MTLS://$3:9094,BROKER://$3:9091,CONTROLLER://$3:9093
+listener.security.protocol.map=CLIENT:SASL_SSL,MTLS:SSL,BROKER:SSL,CONTROLLER:SSL
+inter.broker.listener.name=BROKER
+ssl.keystore.type=PEM
+ssl.keystore.location=$dist/etc/$2.pem
+ssl.truststore.type=PEM
+ssl.truststore.location=$dist/etc/ca.pem
+ssl.client.auth=required
+listener.name.client.ssl.client.auth=none
+ssl.principal.mapping.rules=RULE:^CN=(.*)\$/\$1/
+listener.name.client.sasl.enabled.mechanisms=SCRAM-SHA-512,SCRAM-SHA-256
+listener.name.client.scram-sha-512.sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required;
+listener.name.client.scram-sha-256.sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required;
+authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
+super.users=User:admin;User:node-1;User:node-2;User:node-3;User:node-4
+log.dirs=/var/lib/kafka/bare
+CONF
+}
+
+prepare() { # NUMBER ADDRESS: all that one host needs, side by side with the others
+    name=node-$1
+    echo "subjectAltName=IP:$2,DNS:$name" > "$work/$name.ext"
+    leaf "$name"
+    properties "$1" "$name" "$2"
+    reach "$2" true
+    push "$2" "$tar" "$work/$name.properties" "$work/$name.pem" "$work/ca.pem" "$work/admin.properties" "$work/bare.service"
+    reach "$2" "useradd --system --no-create-home bare; mkdir -p $dist/etc /var/lib/kafka/bare /var/log/bare
+        tar -xf /tmp/$(basename "$tar") -C $dist --strip-components=1 --no-same-owner
+        mv /tmp/$name.properties $dist/etc/server.properties; mv /tmp/$name.pem /tmp/ca.pem /tmp/admin.properties $dist/etc
+        mv /tmp/bare.service /etc/systemd/system; chown -R bare $dist/etc /var/lib/kafka/bare /var/log/bare
+        cd /; setpriv --reuid bare --regid bare --clear-groups $dist/bin/kafka-storage.sh format -t $cluster \
+            -c $dist/etc/server.properties --initial-controllers $voters --add-scram $scram512 --add-scram $scram256
+        systemctl start bare" > /dev/null
+}
+
+install() {
+    mkdir -p "$work"
+    cluster=MkU3OEVBNTcwNTJENDM2Qg
+    scram512='"SCRAM-SHA-512=[name=admin,password=bare]"' scram256='"SCRAM-SHA-256=[name=admin,password=bare]"'
+    servers='' voters='' number=0
+    for address in "$@"; do
+        number=$((number + 1))
+        servers=$servers${servers:+,}$address:9093
+        voters=$voters${voters:+,}$number@$address:9093:AAAAAAAAAAAAAAAAAAAA${number}A
+    done
+    authority
+    cat > "$work/admin.properties" <<CONF
+security.protocol=SASL_SSL
+sasl.mechanism=SCRAM-SHA-512
+sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required username="admin" password="bare";
+ssl.truststore.type=PEM
+ssl.truststore.location=$dist/etc/ca.pem
+CONF
+    cat > "$work/bare.service" <<CONF
+[Service]
+User=bare
+Environment="KAFKA_HEAP_OPTS=-Xms512m -Xmx512m" LOG_DIR=/var/log/bare
+ExecStart=$dist/bin/kafka-server-start.sh $dist/etc/server.properties
+TimeoutStopSec=180
+SuccessExitStatus=143
+LimitNOFILE=100000
+CONF
+    number=0
+    for address in "$@"; do
+        number=$((number + 1))
+        prepare "$number" "$address" &
+    done
+    wait
+    await "$@"
+    login="--bootstrap-server $1:9092 --command-config $dist/etc/admin.properties"
+    reach "$1" "$dist/bin/kafka-topics.sh $login --create --topic Topic_One --partitions 1 --replication-factor 2" > /dev/null &
+    reach "$2" "$dist/bin/kafka-topics.sh $login --create --topic Topic_Three --partitions 3 --replication-factor 2" > /dev/null &
+    reach "$3" "$dist/bin/kafka-topics.sh $login --create --topic Topic_Four --partitions 4 --replication-factor 3" > /dev/null &
+    reach "$4" "$dist/bin/kafka-configs.sh $login --alter --entity-type users --entity-name usercc \
+        --add-config SCRAM-SHA-512=[password=bare],SCRAM-SHA-256=[password=bare]" > /dev/null &
+    wait
+    reach "$1" "$dist/bin/kafka-acls.sh $login --add --allow-principal User:usercc --operation All --topic Topic_ \
+        --resource-pattern-type prefixed --group \"*\" --force" > /dev/null &
+    reach "$2" "$dist/bin/kafka-configs.sh $login --alter --entity-type brokers --entity-default \
+        --add-config min.insync.replicas=2" > /dev/null &
+    wait
+}
+
+await() { # until all have registered
+    tries=0
+    until [ "$(reach "$1" "$dist/bin/kafka-broker-api-versions.sh --bootstrap-server $1:9092 \
+        --command-config $dist/etc/admin.properties 2> /dev/null" | grep -c ' -> (')" = "$#" ]; do
+        tries=$((tries + 1))
+        [ "$tries" -lt 60 ] || exit 1
+    done
+}
+
+roll() { # one at a time, each until no partition is short of a replica
+    for address in "$@"; do
+        reach "$address" 'systemctl restart bare'
+        await "$@"
+        until [ -z "$(reach "$1" "$dist/bin/kafka-topics.sh --bootstrap-server $1:9092 \
+            --command-config $dist/etc/admin.properties --describe --under-replicated-partitions")" ]; do :; done
+    done
+}
+
+clean() {
+    for address in "$@"; do
+        reach "$address" "systemctl kill -s KILL bare; systemctl stop bare; rm -rf $dist /var/lib/kafka/bare /var/log/bare
+            rm -f /etc/systemd/system/bare.service /tmp/*.tar; systemctl daemon-reload; userdel bare" > /dev/null 2>&1 || true &
+    done
+    wait
+    rm -rf "$work"
+}
+
+"$verb" "$@"

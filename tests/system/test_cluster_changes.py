@@ -1,0 +1,178 @@
+"""What changes: behind Ansible's back, by a new setting, by a lost disk, by a new host."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from confluent_kafka.admin import (  # type: ignore[attr-defined]
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    AdminClient,
+    ResourcePatternType,
+    ResourceType,
+    ScramCredentialInfo,
+    ScramMechanism,
+    UserScramCredentialUpsertion,
+)
+
+from tests.system.cluster_fixtures import SILENT, Cluster, Writer, cluster, read_all, write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.system
+__all__ = ["cluster"]
+
+# One of each kind on a host: property, unit, mode, packet filter, certificate.
+MEDDLE = """
+echo num.io.threads=9 >> /etc/kafka/server.properties
+sed -i s/RestartSec=5/RestartSec=7/ /etc/systemd/system/kafka.service
+chmod 0644 /etc/kafka/admin.properties
+nft add rule inet kastellan input tcp dport 9999 accept
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout /tmp/k -out /tmp/c -subj /CN=broker-2
+cat /tmp/k /tmp/c > /etc/kafka/ssl/keystore.pem
+rm /tmp/k /tmp/c
+"""
+
+
+def meddle_with_the_cluster(admin: AdminClient) -> None:
+    """One of each kind: a topic, its setting, an ACL, a password."""
+    admin.delete_topics(["Topic_Three"])["Topic_Three"].result()
+    stray = AclBinding(
+        ResourceType.TOPIC, "Topic_One", ResourcePatternType.LITERAL, "User:mallory", "*",
+        AclOperation.READ, AclPermissionType.ALLOW,
+    )  # fmt: skip
+    other = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, 8192)
+    answers = [
+        *admin.create_acls([stray]).values(),
+        *admin.alter_user_scram_credentials([UserScramCredentialUpsertion("usercc", other, b"another")]).values(),
+    ]
+    for answer in answers:
+        answer.result()
+
+
+def test_drift_names_each_change_and_site_repairs_exactly_those(cluster: Cluster) -> None:
+    cluster.lab.ssh("broker-2", f"sudo sh -c '{MEDDLE}' 2>/dev/null")
+    meddle_with_the_cluster(AdminClient(cluster.bundle("admin", mtls=True), logger=SILENT))
+    drift = cluster.play("drift", check=False)
+    assert drift.code != 0
+    for line in (
+        "settings: /etc/kafka/server.properties (+num.io.threads=9)",
+        "settings: /etc/systemd/system/kafka.service (-RestartSec=5; +RestartSec=7)",
+        "login of the administrator: /etc/kafka/admin.properties",
+        "host: live inet kastellan",
+        "certificates of hosts: broker-2: it was not signed by",
+        "topics: create topic Topic_Three",
+        "users: alter user usercc: SCRAM-SHA-512, new password",
+        "ACLs: not declared: User:mallory allow read on topic Topic_One",
+    ):
+        assert line in drift.output, line
+    assert write(cluster.bundle("usercc"), "Topic_One", timeout_s=4) != [""]
+
+    repaired = cluster.play("site", "-e", "kafka_remove_strays=true")
+    assert repaired.restarted == ["broker-2"]
+    assert write(cluster.bundle("usercc"), "Topic_Three") == [""]
+    assert cluster.play("site").changed == 0
+
+
+def test_a_changed_setting_rolls_and_loses_nothing(cluster: Cluster) -> None:
+    with Writer(cluster.bundle("usercc"), "Topic_Four") as writer:
+        rolled = cluster.play("site", "-e", '{"kafka_config": {"num.io.threads": 9}}')
+    assert sorted(rolled.restarted) == ["broker-1", "broker-2", "broker-3", "broker-4"]
+    assert "cannot stay writable through any restart" in rolled.output
+    assert "Topic_One-0" in rolled.output
+    assert writer.refused == []
+    assert len(writer.acked) > 500
+    assert writer.acked <= set(read_all(cluster.bundle("usercc"), "Topic_Four", "after-the-roll"))
+
+
+def test_a_setting_of_the_cluster_restarts_nobody(cluster: Cluster) -> None:
+    changed = cluster.play("site", "-e", '{"kafka_config": {"num.io.threads": 9}}', "-e", "@tests/system/defaults.yml")
+    assert changed.restarted == []
+    assert changed.changed == 1
+
+
+def test_a_broker_that_does_not_come_back_stops_the_roll(cluster: Cluster) -> None:
+    bad = '{"kafka_config": {"num.io.threads": "many"}, "kafka_restart_timeout_s": 25}'
+    stopped = cluster.play("site", "-e", bad, check=False)
+    assert stopped.code != 0
+    assert len(stopped.restarted) == 1
+    (ill,) = stopped.restarted
+    assert f"{ill} did not come back, so no other node is touched." in stopped.output
+    mended = cluster.play("site")
+    assert ill not in mended.restarted  # it was started with the good settings already
+    assert len(mended.restarted) == 3
+    assert cluster.play("site").changed == 0
+
+
+def test_a_wiped_voter_is_replaced_in_the_quorum(cluster: Cluster) -> None:
+    before = voters(cluster)
+    cluster.lab.ssh(
+        "broker-3", "sudo systemctl kill -s KILL kafka; sudo systemctl stop kafka; sudo rm -rf /var/lib/kafka/data"
+    )
+    healed = cluster.play("site")
+    assert healed.restarted == []
+    after = voters(cluster)
+    assert after.keys() == before.keys()
+    assert {number for number in after if after[number] != before[number]} == {"3"}
+    assert cluster.play("site").changed == 0
+
+
+def test_a_host_that_kept_only_its_data_disk_is_the_same_node_again(cluster: Cluster) -> None:
+    before = voters(cluster)
+    cluster.lab.ssh(
+        "broker-4",
+        "sudo systemctl stop kafka; sudo rm -rf /opt/kafka /etc/kafka /var/log/kafka /etc/systemd/system/kafka.service; "
+        "sudo systemctl daemon-reload",
+    )
+    assert cluster.play("site").restarted == []
+    assert voters(cluster) == before
+
+
+def test_bad_input_is_refused_before_anything_changes(cluster: Cluster) -> None:
+    bad = {"kafka_versoin": 4, "kafka_topics": [{"name": "x", "replication_factor": 9}], "kafka_super_users": []}
+    refused = cluster.play("site", "-e", json.dumps(bad), check=False)
+    assert refused.code != 0
+    assert refused.changed == 0
+    for message in (
+        "kafka_versoin is no variable of these roles: did you mean kafka_version?",
+        "Topic x has replication_factor 9 but there are",
+        "kafka_super_users is empty: nobody could ever grant anything; keep [admin].",
+    ):
+        assert message in refused.output
+    archive = {"kafka_distribution": "archive", "kafka_archive_file": "galaxy.yml", "kafka_archive_sha512": "0" * 128}
+    refused = cluster.play("site", "-e", json.dumps(archive), check=False)
+    assert refused.changed == 0
+    assert "is not the release that kafka_archive_sha512 names: nothing was installed." in refused.output
+
+
+def voters(cluster: Cluster) -> dict[str, str]:
+    """Id -> directory id."""
+    lines = cluster.lab.ssh(
+        "broker-1",
+        "sudo kafka-metadata-quorum.sh --bootstrap-server broker-1:9092 --command-config /etc/kafka/admin.properties "
+        "describe --replication",
+    ).splitlines()
+    rows = [line.split() for line in lines[1:]]
+    return {row[0]: row[1] for row in rows if row[-1] in {"Leader", "Follower"}}
+
+
+def test_a_fifth_broker_joins_and_another_controller_is_refused(cluster: Cluster) -> None:
+    cluster.lab.native("pulumi", "config", "set", "--stack", "local", "--path", "kastellan:groups.extra.count", "1")
+    cluster.lab.kastellan("up", "--until", "hosts")
+    cluster.play("site")
+    assert len(cluster.document()["hosts"]) == 5
+    assert sorted(voters(cluster)) == ["1", "2", "3", "4"]
+    assert cluster.play("site").changed == 0
+    refused = cluster.play("site", "-i", "inventories/local", "-i", str(more_controllers(cluster)), check=False)
+    assert refused.code != 0
+    assert "The quorum has the voters 1, 2, 3, 4, kafka_controller declares 1, 2, 3, 4, 5" in refused.output
+
+
+def more_controllers(cluster: Cluster) -> Path:
+    path = cluster.lab.folder / "more.ini"
+    path.write_text("[kafka_controller]\nbroker-5\n", encoding="ascii")
+    return path

@@ -1,0 +1,186 @@
+"""What the playbooks make is what was declared, serves who may, and refuses everybody else."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.system.cluster_fixtures import Cluster, cluster, read, write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.system
+__all__ = ["cluster"]
+
+TOPICS = ("Topic_One", "Topic_Three", "Topic_Four")
+NO_LOGIN = "_AUTHENTICATION"
+DENIED = "TOPIC_AUTHORIZATION_FAILED"
+
+
+def test_check_mode_works_on_virgin_hosts(cluster: Cluster) -> None:
+    assert cluster.virgin_check
+    assert cluster.virgin_check.changed > 20
+
+
+def test_a_second_run_changes_nothing_and_nothing_drifts(cluster: Cluster) -> None:
+    again = cluster.play("site")
+    assert again.changed == 0, again.output
+    assert "Nothing differs from what is declared." in cluster.play("drift").output
+
+
+@pytest.mark.parametrize("mtls", [False, True], ids=["sasl", "mtls"])
+def test_usercc_writes_and_reads_its_topics(cluster: Cluster, mtls: bool) -> None:
+    client = cluster.bundle("usercc", mtls=mtls)
+    for topic in TOPICS:
+        assert write(client, topic, 3) == ["", "", ""]
+        assert read(client, topic, f"usercc-{mtls}") == "record"
+
+
+@pytest.mark.parametrize("mtls", [False, True], ids=["sasl", "mtls"])
+def test_usercc_is_refused_on_everything_else(cluster: Cluster, mtls: bool) -> None:
+    client = cluster.bundle("usercc", mtls=mtls)
+    assert write(client, "other") == [DENIED]
+    assert write(client, "kastellan-x") == [DENIED]
+    assert read(client, "kastellan-x", "g") == DENIED
+
+
+def test_both_mechanisms_log_in(cluster: Cluster) -> None:
+    client = cluster.bundle("usercc") | {"sasl.mechanism": "SCRAM-SHA-256"}
+    assert write(client, "Topic_One") == [""]
+
+
+WRONG = {
+    "password": {"sasl.password": "wrong"},
+    "user": {"sasl.username": "nobody"},
+    "mechanism": {"sasl.mechanism": "PLAIN"},
+}
+
+
+@pytest.mark.parametrize("change", WRONG.values(), ids=list(WRONG))
+def test_a_wrong_login_is_refused(cluster: Cluster, change: dict[str, str]) -> None:
+    client = cluster.bundle("usercc") | change
+    assert NO_LOGIN in read(client, "Topic_One", "wrong", timeout_s=6)
+
+
+def test_without_a_certificate_there_is_no_mutual_tls(cluster: Cluster) -> None:
+    client = cluster.bundle("usercc", mtls=True)
+    for name in ("ssl.certificate.location", "ssl.key.location"):
+        client.pop(name)
+    assert write(client, "Topic_One", timeout_s=4) == ["_MSG_TIMED_OUT"]
+
+
+def test_a_certificate_of_another_authority_is_refused(cluster: Cluster, tmp_path: Path) -> None:
+    for words in (["init"], ["issue", "--clients", str(tmp_path / "clients"), "usercc"]):
+        cluster.lab.run(".venv/bin/python", "-m", "certs", *words, "--pki", str(tmp_path / "pki"))
+    client = cluster.bundle("usercc", mtls=True)
+    client["ssl.certificate.location"] = str(tmp_path / "clients/usercc/cert.pem")
+    client["ssl.key.location"] = str(tmp_path / "clients/usercc/key.pem")
+    assert write(client, "Topic_One", timeout_s=4) == ["_MSG_TIMED_OUT"]
+
+
+@pytest.mark.parametrize("port", [9092, 9094])
+def test_plaintext_gets_no_answer(cluster: Cluster, port: int) -> None:
+    """ApiVersions, the first thing that every client says, without TLS."""
+    address = cluster.document()["hosts"][0]["address"]
+    hello = bytes.fromhex("0000000e 0012 0000 00000001 0004 74657374")
+    with socket.create_connection((address, port), timeout=5) as connection:
+        connection.sendall(hello)
+        connection.settimeout(5)
+        try:
+            answer = connection.recv(64)
+        except (TimeoutError, ConnectionResetError):
+            answer = b""
+    assert answer[4:8] != b"\0\0\0\1"  # the number of our question
+
+
+@pytest.mark.parametrize("port", [9091, 9093, 7071])
+def test_the_firewall_opens_the_nodes_ports_to_nodes_only(cluster: Cluster, port: int) -> None:
+    address = cluster.document()["hosts"][0]["address"]
+    with pytest.raises(TimeoutError):
+        socket.create_connection((address, port), timeout=2)
+
+
+def test_nodes_reach_each_other(cluster: Cluster) -> None:
+    address = cluster.document()["hosts"][0]["address"]
+    assert cluster.lab.ssh("broker-2", f"nc -z -w 5 {address} 9091 && nc -z -w 5 {address} 9093 && echo open") == "open"
+
+
+def test_the_service_is_caged_for_real(cluster: Cluster) -> None:
+    lab = cluster.lab
+    exposure = lab.ssh("broker-1", "systemd-analyze security kafka.service | tail -n 1")
+    assert float(exposure.split(": ")[1].split()[0]) <= 1.5
+    pid = lab.ssh("broker-1", "systemctl show --property=MainPID --value kafka")
+    status = lab.ssh("broker-1", f"sudo cat /proc/{pid}/status")
+    for line in ("NoNewPrivs:\t1", "CapEff:\t0000000000000000", "Seccomp:\t2"):
+        assert line in status
+    tried = lab.ssh(
+        "broker-1",
+        f"sudo nsenter --target {pid} --mount --setuid $(id -u kafka) -- touch /etc/x /usr/x 2>&1",
+        check=False,
+    )
+    assert tried.count("Read-only file system") + tried.count("Permission denied") == 2
+    assert "Read-only file system" in lab.ssh(
+        "broker-1", f"sudo nsenter --target {pid} --mount -- touch /etc/x 2>&1", check=False
+    )
+
+
+def test_four_brokers_stay_below_four_gib(cluster: Cluster) -> None:
+    used_kib = sum(
+        int(cluster.lab.ssh(host, "ps -o rss= -p $(systemctl show --property=MainPID --value kafka)"))
+        for host in cluster.lab.hosts()
+    )
+    assert used_kib < 4 * 2**20
+
+
+def test_textbook_steps_by_hand(cluster: Cluster) -> None:
+    """On PATH of a shell that nobody logged into, and of sudo's."""
+    login = "--bootstrap-server broker-1:9092 --command-config /etc/kafka/admin.properties"
+    lab = cluster.lab
+    quorum = lab.ssh("broker-1", f"sudo kafka-metadata-quorum.sh {login} describe --status")
+    assert quorum.count("CONTROLLER://") == 4
+    topics = lab.ssh("broker-1", f"sudo kafka-topics.sh {login} --describe --topic Topic_Four")
+    for words in ("PartitionCount: 4", "ReplicationFactor: 3", "min.insync.replicas=2", "retention.ms=36000000"):
+        assert words in topics
+    assert "User:usercc" in lab.ssh("broker-1", f"sudo kafka-acls.sh {login} --list")
+    assert (
+        lab.ssh("broker-1", "command -v kafka-topics.sh kafka-acls.sh kafka-console-producer.sh").count(
+            "/usr/local/bin"
+        )
+        == 3
+    )
+
+
+def test_secrets_are_seen_nowhere(cluster: Cluster) -> None:
+    """The generated passwords themselves are the canaries: in plain, base64 and hex."""
+    seen = cluster.play("site", "-vvv", "--diff").output + cluster.lab.native("pulumi", "stack", "export").stdout
+    for user in ("admin", "usercc", "validator"):
+        password = cluster.bundle(user)["sasl.password"]
+        encoded = subprocess.run(
+            ["base64", "-w0"], input=password.encode(), capture_output=True, check=True
+        ).stdout.decode()
+        for canary in (password, encoded.rstrip("=")[:-1], password.encode().hex()):
+            assert canary not in seen
+            for host in cluster.lab.hosts()[:2]:
+                looked = cluster.lab.ssh(
+                    host,
+                    "sudo sh -c 'cat /proc/*/cmdline /proc/*/environ /var/log/kafka/* 2>/dev/null; journalctl --no-pager; "
+                    "systemctl show kafka' | tr '\\0' ' '",
+                )
+                assert canary not in looked
+
+
+def test_cluster_json_says_what_is_in_force(cluster: Cluster) -> None:
+    found = cluster.document()
+    assert found["super_users"] == ["admin", "broker-1", "broker-2", "broker-3", "broker-4"]
+    assert [topic["name"] for topic in found["topics"]] == list(TOPICS)
+    assert found["operations"]["rolling_restart"]["argv"][0] == "ansible-playbook"
+    cwd = (cluster.lab.state() / found["operations"]["rolling_restart"]["cwd"]).resolve()
+    assert cwd == cluster.lab.folder.resolve()
+
+
+def test_health_says_that_all_is_well(cluster: Cluster) -> None:
+    assert "All is well." in cluster.play("health").output

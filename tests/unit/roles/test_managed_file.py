@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from plugins.module_utils.managed_file import FileError, settle, with_block
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def entry(path: Path, **values: Any) -> dict[str, Any]:
+    return {"path": str(path), "state": "file", "content": "", "owner": "", "group": "", "mode": "0640", **values}
+
+
+def test_a_file_is_made_once(tmp_path: Path) -> None:
+    wanted = entry(tmp_path / "a", content="x\n")
+    assert settle(wanted, apply=True)
+    assert (tmp_path / "a").read_text(encoding="ascii") == "x\n"
+    assert (tmp_path / "a").stat().st_mode & 0o777 == 0o640
+    assert settle(wanted, apply=True) is None
+
+
+def test_looking_changes_nothing(tmp_path: Path) -> None:
+    assert settle(entry(tmp_path / "a"), apply=False)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_changed_mode_alone_is_seen_and_repaired(tmp_path: Path) -> None:
+    wanted = entry(tmp_path / "a", content="x")
+    settle(wanted, apply=True)
+    (tmp_path / "a").chmod(0o666)
+    diff = settle(wanted, apply=True)
+    assert diff
+    assert "0666" in diff["before"]
+    assert (tmp_path / "a").stat().st_mode & 0o777 == 0o640
+
+
+def test_a_secret_is_in_no_diff(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("old-canary", encoding="ascii")
+    diff = settle(entry(tmp_path / "a", content="new-canary", secret=True), apply=True)
+    assert "canary" not in str(diff)
+
+
+def test_folders_and_links(tmp_path: Path) -> None:
+    assert settle(entry(tmp_path / "d", state="directory", mode="0750"), apply=True)
+    assert settle(entry(tmp_path / "l", state="link", target="d"), apply=True)
+    assert settle(entry(tmp_path / "l", state="link", target="e"), apply=True)
+    assert str((tmp_path / "l").readlink()) == "e"
+    assert settle(entry(tmp_path / "d", state="directory", mode="0750"), apply=True) is None
+
+
+def test_what_is_of_another_kind_is_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    with pytest.raises(FileError, match="is a directory, a file is needed there: move it away"):
+        settle(entry(tmp_path / "a"), apply=True)
+
+
+def test_a_link_is_replaced_and_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "other").write_text("theirs", encoding="ascii")
+    (tmp_path / "a").symlink_to("other")
+    settle(entry(tmp_path / "a", content="ours"), apply=True)
+    assert (tmp_path / "other").read_text(encoding="ascii") == "theirs"
+    assert not (tmp_path / "a").is_symlink()
+
+
+def test_absent(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("", encoding="ascii")
+    assert settle(entry(tmp_path / "a", state="absent"), apply=True)
+    assert settle(entry(tmp_path / "a", state="absent"), apply=True) is None
+
+
+def test_a_block_keeps_what_is_around_it() -> None:
+    once = with_block("127.0.0.1 localhost\n", "kastellan", "198.18.0.11 broker-1\n")
+    assert once == "127.0.0.1 localhost\n# BEGIN kastellan\n198.18.0.11 broker-1\n# END kastellan\n"
+    assert with_block(once + "# mine\n", "kastellan", "x\n") == (
+        "127.0.0.1 localhost\n# BEGIN kastellan\nx\n# END kastellan\n# mine\n"
+    )
+    assert with_block(once, "kastellan", "198.18.0.11 broker-1\n") == once
