@@ -32,7 +32,7 @@ def injector(
 
 
 def inject(h: History, anomaly: str, seed: int) -> Row | None:
-    return INJECTORS[anomaly](h, random.Random(seed))  # noqa: S311 -- a choice, no secret
+    return INJECTORS[anomaly](h, random.Random(seed))
 
 
 # -- finding a place -----------------------------------------------------------------------------------------------

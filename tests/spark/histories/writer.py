@@ -315,7 +315,7 @@ def write_rows(directory: Path, rows: dict[str, list[Row]], *, shuffle: int | No
     for folder, original in rows.items():
         mixed = list(original)
         if shuffle is not None:
-            random.Random(shuffle).shuffle(mixed)  # noqa: S311 -- an order, no secret
+            random.Random(shuffle).shuffle(mixed)
         (directory / folder).mkdir(parents=True)
         for part in range(files):
             table = pa.Table.from_pylist(mixed[part::files], schema=schema(folder))
