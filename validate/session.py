@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 LEAST_JAVA = 17  # Spark 4 starts on nothing older
 REACH_TIMEOUT_S = 5.0
-SMALL_BYTES = 64 * 1024 * 1024
+SMALL_BYTES = 4 * 1024 * 1024  # about a hundred thousand records
 # One shuffle partition holds about so much of a ledger on disk: unpacked and joined it fits a task's memory.
 BYTES_PER_PARTITION = 16 * 1024 * 1024
 

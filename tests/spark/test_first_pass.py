@@ -53,7 +53,7 @@ DAMAGES: dict[str, Callable[[History], Any]] = {
     "never sent": lambda h: _drop(h, "sent", 5),
     "the log row twice": lambda h: h.rows["log"].append(h.rows["log"][5]),
     "the sent row twice": lambda h: h.rows["sent"].append(h.rows["sent"][5]),
-    "both twice": lambda h: [h.rows[x].append(h.rows[x][5]) for x in ("sent", "log")],
+    "both twice": lambda h: h.rows.update({x: [*h.rows[x], h.rows[x][5]] for x in ("sent", "log")}),
     "one twice for another": lambda h: [h.rows[x].__setitem__(7, h.rows[x][5]) for x in ("sent", "log")],
     "another checksum": lambda h: h.rows["log"][5].update(value_crc=7, payload_crc=7),
     "another checksum inside": lambda h: h.rows["log"][5].update(payload_crc=7),

@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
     from validate.ledger.read import is_url  # noqa: PLC0415
     from validate.show import show  # noqa: PLC0415
 
-    place = args.ledger
+    place = args.ledger.removeprefix("file://")
     if not is_url(place) and not Path(place).is_dir():
         raise UsageError(
             f"There is no ledger folder {place!r}.",
