@@ -63,7 +63,7 @@ def test_names_in_a_certificate_come_from_the_inventory(settings: Settings) -> N
 
 
 def test_users_get_every_mechanism_unless_they_say_which() -> None:
-    users = [
+    users: list[dict[str, Any]] = [
         {"name": "a"},
         {"name": "b", "mechanisms": ["SCRAM-SHA-256"], "iterations": 4096},
         {"name": "c", "state": "absent"},
