@@ -164,6 +164,10 @@ def is_virgin(looks: Mapping[str, Any], all_nodes: list[dict[str, Any]]) -> bool
     return seen_all and not any(disk["started"] for look in looks.values() for disk in look["disks"])
 
 
+def looks(names: list[str], hostvars: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: hostvars[name].get("__kafka_seen") for name in names}
+
+
 def restart_order(all_nodes: list[dict[str, Any]], names: list[str], controller_id: int) -> list[dict[str, Any]]:
     """The active controller last: it moves once instead of once a node."""
     due = [node for node in all_nodes if node["name"] in names]
@@ -239,6 +243,7 @@ class FilterModule:
             "live_brokers": live_brokers,
             "listeners_of": node_properties.listeners_of,
             "logins": logins,
+            "looks": looks,
             "nodes": nodes,
             "present": present,
             "principal": node_properties.principal,
