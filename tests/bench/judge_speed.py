@@ -178,7 +178,7 @@ def measure(where: Path, count: int, pairs: int, master: str) -> dict[str, Any]:
             "sort": sorted_and_compared(where / "full"),
         }
         runs.append({name: asdict(cost) for name, cost in costs.items()})
-        print(json.dumps(runs[-1]), file=sys.stderr)  # noqa: T201  progress of minutes
+        print(json.dumps(runs[-1]), file=sys.stderr)
     results = {
         "verdict / sort+diff": _median(runs, "verdict", "sort", "clock_s"),
         "verdict at full size / at a tenth": _median(runs, "verdict", "tenth", "clock_s"),
@@ -214,7 +214,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         outcome = measure(Path(scratch), args.records, args.pairs, args.spark_master)
     if args.json:
         args.json.write_text(json.dumps(outcome, indent=1) + "\n", encoding="utf-8")
-    print(table(outcome))  # noqa: T201
+    print(table(outcome))
     return 0 if all(outcome["results"][name] <= goal for name, goal in outcome["goals"].items()) else 1
 
 

@@ -153,7 +153,7 @@ def run(spark: SparkSession, only: str | None, where: Path, *, shared: bool) -> 
             finally:
                 load(path.stem, source)
             outcomes.append((mutant, dead))
-            print(f"{'killed' if dead else 'SURVIVED':9} {mutant.kind:9} {mutant.where:28} {mutant.what}", flush=True)  # noqa: T201
+            print(f"{'killed' if dead else 'SURVIVED':9} {mutant.kind:9} {mutant.where:28} {mutant.what}", flush=True)
     return outcomes
 
 
@@ -190,7 +190,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     }
     if args.json:
         args.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    print(json.dumps(result["score"]))  # noqa: T201
+    print(json.dumps(result["score"]))
     return 0 if not result["survivors"] else 1
 
 
