@@ -9,8 +9,8 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from cli.locks import clear_dead_locks
 from cli.native import is_ansible_routine, is_pong, is_pulumi_chatter, run_shown
+from cli.repair import repair
 from cli.stack import hosts_of, pulumi
 from cli.surroundings import DEFAULT_STACK, HOME, ROOT, checked_stack, lay_out
 from common.errors import UsageError
@@ -36,9 +36,9 @@ class Phase:
 
 def hosts_phase(plan: StackPlan) -> None:
     """From whatever state to hosts that Ansible reaches."""
+    for done in repair(plan.name):
+        print(done)
     pulumi("stack", "select", "--create", plan.name)
-    for lock in clear_dead_locks(plan.name):
-        print(f"Cleared a lock whose process is gone: {lock.name}")
     flags = ["--yes", "--non-interactive", "--skip-preview", "--suppress-outputs", "--refresh"]
     run_shown(["pulumi", "up", *flags, "--stack", plan.name], hide=is_pulumi_chatter)
     run_shown(["ansible", "-i", f"inventories/{plan.name}", "-m", "ping", "all"], hide=is_pong)
