@@ -1,4 +1,4 @@
-"""What a killed Pulumi leaves behind, put right before it is called again: see docs/how-to/hosts.md for the native way."""
+"""What a killed Pulumi leaves behind, put right before it is called again (native: docs/how-to/hosts.md)."""
 
 from __future__ import annotations
 
