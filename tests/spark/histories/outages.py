@@ -138,6 +138,60 @@ def four_bounds(h: History) -> None:
     bounded(h, fresh=(5, 99), running=(99, 5))
 
 
+@history(
+    "the bound of a witness is for that witness alone",
+    violation("outage", **HERE, detail="fresh"),
+    allowed("outage", **HERE, detail="running"),
+)
+def bound_of_one_witness(h: History) -> None:
+    served(h)
+    for witness in ("running", "fresh"):
+        probed(h, ok=(0, 30), failed=tuple(range(1, 30)), witness=witness)
+    bounded(h, fresh=(5, 5), running=(99, 99))
+
+
+@history(
+    "the bound of a kind is for that kind alone",
+    violation("outage", **HERE, detail="read"),
+    allowed("outage", **HERE, detail="write"),
+)
+def bound_of_one_kind(h: History) -> None:
+    served(h)
+    for kind in ("write", "read"):
+        probed(h, ok=(0, 30), failed=tuple(range(1, 30)), kind=kind)
+    bounded(h, running=(99, 5))
+
+
+@history("as long as its bound is not above it", allowed("outage", **HERE))
+def at_bound(h: History) -> None:
+    served(h)
+    probed(h, ok=(0, 24), failed=tuple(range(1, 24)))
+    bounded(h)
+
+
+@history("what was never answered holds the second it was sent in, not a silence later on", allowed("outage", **HERE))
+def unanswered_before_silence(h: History) -> None:
+    served(h)
+    probed(h, ok=(0, 2, 3, 50, 51))
+    h.probe("orders", 1 * SECOND, "unknown", done=None)
+    bounded(h)
+
+
+@history("nor a silence before it", allowed("outage", **HERE))
+def unanswered_after_silence(h: History) -> None:
+    served(h)
+    probed(h, ok=(0, 50, 52))
+    h.probe("orders", 51 * SECOND, "unknown", done=None)
+    bounded(h)
+
+
+@history("one unanswered probe at the very end is an outage that is not over", allowed("outage", **HERE))
+def unanswered_at_the_end(h: History) -> None:
+    served(h)
+    probed(h, ok=(0, 1))
+    h.probe("orders", 5 * SECOND, "unknown", done=None)
+
+
 # -- stuck -----------------------------------------------------------------------------------------------------------
 
 
@@ -183,3 +237,46 @@ def unbounded(h: History) -> None:
     served(h)
     h.fault(begin=500, healed=2 * SECOND)
     probed(h, ok=(0, 90), failed=tuple(range(1, 90)))
+
+
+@history("never ok again", violation("stuck", **HERE), violation("outage", **HERE))
+def stuck_for_good(h: History) -> None:
+    served(h)
+    h.fault(begin=500, healed=2 * SECOND)
+    probed(h, ok=(0,), failed=tuple(range(1, 90)))
+    bounded(h)
+
+
+@history("nobody asked after healing: nothing is known of being stuck", allowed("outage", **HERE))
+def nobody_asked(h: History) -> None:
+    served(h)
+    h.fault(begin=500, healed=10 * SECOND)
+    probed(h, ok=(0,), failed=tuple(range(1, 9)))
+    probed(h, ok=tuple(range(60)), partition=1)
+    bounded(h)
+
+
+@history(
+    "a fresh client that was fine only before is no excuse",
+    violation("stuck", **HERE, detail="stuck"),
+    violation("outage", **HERE),
+)
+def fresh_was_fine_before(h: History) -> None:
+    served(h)
+    h.fault(begin=4 * SECOND, healed=5 * SECOND)
+    probed(h, ok=(0, 90), failed=tuple(range(1, 90)))
+    probed(h, ok=(0, 1, 2), witness="fresh")
+    bounded(h)
+
+
+@history(
+    "a fresh client without a bound is fine if it got through at all",
+    violation("stuck", **HERE, detail="client-stuck"),
+    violation("outage", **HERE),
+)
+def fresh_without_bound(h: History) -> None:
+    served(h)
+    h.fault(begin=500, healed=2 * SECOND)
+    probed(h, ok=(0, 90), failed=tuple(range(1, 90)))
+    probed(h, ok=(0, 50), witness="fresh")
+    h.expect["outage"] = {"running": {"write_s": 24, "read_s": 24}}
