@@ -10,13 +10,13 @@ import os
 import sys
 from typing import TYPE_CHECKING, NoReturn
 
-from cli import bench, doctor, down, env, ssh, status, test, up
+from cli import bench, client, doctor, down, env, ssh, status, test, up
 from common.errors import EXIT_USAGE, KastellanError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-VERBS = (up, status, down, ssh, env, doctor, test, bench)
+VERBS = (up, status, down, ssh, client, env, doctor, test, bench)
 EXIT_INTERRUPTED = 130
 DESCRIPTION = "Makes hosts, secures an Apache Kafka cluster on them, and proves that it keeps its promises."
 EPILOG = """\

@@ -8,8 +8,8 @@ import shutil
 import sys
 from typing import TYPE_CHECKING
 
-from cli.locks import clear_dead_locks
 from cli.native import is_pulumi_chatter, run_shown
+from cli.repair import repair
 from cli.stack import exists, pulumi
 from cli.surroundings import DEFAULT_STACK, HOME, checked_stack, lay_out
 from common.errors import UsageError
@@ -35,8 +35,9 @@ def run(arguments: argparse.Namespace) -> int:
     lay_out()
     if not arguments.yes:
         confirm(stack)
+    for done in repair(stack):
+        print(done)
     if exists(stack):
-        clear_dead_locks(stack)
         flags = ["--yes", "--non-interactive", "--skip-preview", "--suppress-outputs"]
         run_shown(["pulumi", "destroy", *flags, "--stack", stack], hide=is_pulumi_chatter)
         # What the user configured outlives the stack, as its description does.

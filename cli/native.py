@@ -44,6 +44,11 @@ def is_pong(line: str) -> bool:
     return re.match(r"\S+ \| SUCCESS|    changed: false$|    ping: pong$", line) is not None
 
 
+def is_ansible_routine(line: str) -> bool:
+    """Lines of tasks that had nothing to do; what changed, what failed and the recap stay."""
+    return re.match(r"ok: \[|skipping: \[|included: |\s*$", line) is not None
+
+
 def run_shown(argv: Sequence[str], *, hide: Callable[[str], bool]) -> None:
     """Its output goes to the terminal as it comes, less what `hide` knows as routine; KastellanError if it fails."""
     print(f"$ {shlex.join(argv)}", flush=True)

@@ -1,5 +1,6 @@
-"""Bring a stack up, phase by phase: make the hosts (pulumi up --refresh), see that Ansible reaches them. What is there
-already is left as it is, what is broken is mended; interrupted, the same command goes on.
+"""Bring a stack up, phase by phase: make the hosts (pulumi up --refresh), see that Ansible reaches them, then turn them
+into a secured cluster (ansible-playbook playbooks/site.yml). What is there already is left as it is, what is broken is
+mended; interrupted, the same command goes on.
 """
 
 from __future__ import annotations
@@ -8,11 +9,12 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from cli.locks import clear_dead_locks
-from cli.native import is_pong, is_pulumi_chatter, run_shown
+from cli.native import is_ansible_routine, is_pong, is_pulumi_chatter, run_shown
+from cli.repair import repair
 from cli.stack import hosts_of, pulumi
 from cli.surroundings import DEFAULT_STACK, HOME, ROOT, checked_stack, lay_out
 from common.errors import UsageError
+from common.names import ROLE_KINDS
 from infra.providers.nspawn.leftovers import remove_strays
 from tools.pulumi.build import ensure_pulumi, is_built, on_path
 
@@ -34,9 +36,9 @@ class Phase:
 
 def hosts_phase(plan: StackPlan) -> None:
     """From whatever state to hosts that Ansible reaches."""
+    for done in repair(plan.name):
+        print(done)
     pulumi("stack", "select", "--create", plan.name)
-    for lock in clear_dead_locks(plan.name):
-        print(f"Cleared a lock whose process is gone: {lock.name}")
     flags = ["--yes", "--non-interactive", "--skip-preview", "--suppress-outputs", "--refresh"]
     run_shown(["pulumi", "up", *flags, "--stack", plan.name], hide=is_pulumi_chatter)
     run_shown(["ansible", "-i", f"inventories/{plan.name}", "-m", "ping", "all"], hide=is_pong)
@@ -46,8 +48,17 @@ def hosts_phase(plan: StackPlan) -> None:
         print(f"Removed {stray}: it was begun by an interrupted call and is not asked for any more.")
 
 
-# The later phases, the cluster and its proof, are further rows here.
-PHASES = (Phase("hosts", "Hosts", hosts_phase),)
+def cluster_phase(plan: StackPlan) -> None:
+    """Only where there is something for Kafka to run on: a stack may be of other hosts."""
+    if not any(role in KAFKA_ROLES for host in plan.hosts for role in host.roles):
+        print("No host has a role of Kafka: nothing to do.")
+        return
+    run_shown(["ansible-playbook", "-i", f"inventories/{plan.name}", "playbooks/site.yml"], hide=is_ansible_routine)
+
+
+# The proof is a further row here.
+PHASES = (Phase("hosts", "Hosts", hosts_phase), Phase("cluster", "Cluster", cluster_phase))
+KAFKA_ROLES = {role for role, kind in ROLE_KINDS.items() if kind == "kafka"}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -133,3 +144,7 @@ Native commands   eval "$(./kastellan env)", then for example
                     pulumi preview --stack {stack}
                     ansible {inventory}-m ping all
 Take it down      ./kastellan down{tail}""")
+    clients = HOME / stack / "clients"
+    if clients.is_dir():
+        names = ", ".join(sorted(path.name for path in clients.iterdir()))
+        print(f"Clients           .kastellan/{stack}/clients/: {names}")

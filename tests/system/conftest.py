@@ -24,7 +24,7 @@ def _machine() -> None:
 def lab() -> Iterator[Lab]:
     """A copy whose stack `local` is up: four hosts, each with a file on its data disk."""
     with new_lab() as made:
-        made.kastellan("up")
+        made.kastellan("up", "--until", "hosts")
         mark_disks(made)
         yield made
 

@@ -72,7 +72,7 @@ def test_host_keys_are_pinned(lab: Lab) -> None:
 
 def test_second_up_changes_nothing_and_git_stays_clean(lab: Lab) -> None:
     before = started(lab)
-    said = lab.kastellan("up").stdout
+    said = lab.kastellan("up", "--until", "hosts").stdout
     assert "13 unchanged" in said
     assert started(lab) == before
     assert lab.run("git", "status", "--porcelain").stdout == ""
@@ -102,7 +102,7 @@ def test_one_more_host_and_back_touches_only_it(lab: Lab) -> None:
     assert lab.outputs()["hosts"][4]["roles"] == ["kafka_broker"]
     assert {host: pids for host, pids in started(lab).items() if host != "broker-5"} == before
     lab.native("pulumi", "config", "set", "--path", "kastellan:groups.extra.count", "0")
-    lab.kastellan("up")
+    lab.kastellan("up", "--until", "hosts")
     assert started(lab) == before
     assert not (lab.state() / "machines" / "broker-5").exists()
 
@@ -171,7 +171,7 @@ def test_after_a_power_cut_all_come_back_with_their_data(lab: Lab) -> None:
 def test_a_second_stack_stands_beside(lab: Lab) -> None:
     before = started(lab)
     lab.describe("local-two", count=1, memory="512MiB", disk="256MiB")
-    lab.kastellan("up", "local-two")
+    lab.kastellan("up", "local-two", "--until", "hosts")
     assert_well(lab, "local-two", count=1)
     assert lab.outputs("local-two")["network"] != lab.outputs()["network"]
     lab.kastellan("down", "local-two", "--yes")
@@ -185,7 +185,7 @@ def test_nothing_is_left_behind(how: str) -> None:
         lab.kastellan("env")  # prepares what a checkout keeps
         lab.describe("local", count=2)
         before = machine_view(lab)
-        lab.kastellan("up")
+        lab.kastellan("up", "--until", "hosts")
         assert machine_view(lab) != before
         if how == "down":
             lab.kastellan("down", "--yes")
@@ -202,7 +202,7 @@ def test_two_clones_side_by_side(lab: Lab) -> None:
     before = started(lab)
     with new_lab() as other:
         other.describe("local", count=1, memory="512MiB", disk="256MiB")
-        other.kastellan("up")
+        other.kastellan("up", "--until", "hosts")
         assert_well(other, count=1)
         assert other.outputs()["network"] != lab.outputs()["network"]
         lab.kastellan("status")

@@ -44,7 +44,7 @@ def begun(lab: Lab, step: str) -> bool:
 
 def start_up(lab: Lab) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        ["./kastellan", "up"], cwd=lab.folder, env=lab.environ(), start_new_session=True,
+        ["./kastellan", "up", "--until", "hosts"], cwd=lab.folder, env=lab.environ(), start_new_session=True,
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
 
@@ -75,7 +75,7 @@ def up_takes(lab: Lab) -> float:
     """How long an `up` of four stopped hosts takes here and now, less a little: random points fall into it."""
     lab.power_cut()
     began_s = time.monotonic()
-    lab.kastellan("up")
+    lab.kastellan("up", "--until", "hosts")
     return 0.8 * (time.monotonic() - began_s)
 
 
@@ -84,7 +84,7 @@ def assert_recovers(lab: Lab, number: signal.Signals = signal.SIGKILL) -> None:
     if number == signal.SIGINT:
         lab.native("pulumi", "up", "--refresh", "--yes", "--skip-preview", "--stack", "local")
     else:
-        lab.kastellan("up")
+        lab.kastellan("up", "--until", "hosts")
     assert_well(lab)
     assert_marks(lab)
 

@@ -21,7 +21,7 @@ def test_a_checkout_that_is_gone_is_named_and_cleaned(lab: Lab) -> None:
     with new_lab() as lost:
         lost.describe("local", count=1)
         before = machine_view(lost)
-        lost.kastellan("up")
+        lost.kastellan("up", "--until", "hosts")
         record = registry.record_of(lost.stack_id())
         assert record is not None
         shutil.rmtree(lost.folder)
@@ -48,7 +48,7 @@ def test_a_stopped_stack_is_cleaned_and_comes_back(lab: Lab) -> None:
     assert "none of its hosts runs" in told
     assert f"network device {record.bridge}" in told
     assert "Nothing must be mended" in lab.kastellan("doctor", "--clean").stdout
-    lab.kastellan("up")
+    lab.kastellan("up", "--until", "hosts")
     assert_well(lab)
     assert_marks(lab)
 
@@ -63,7 +63,7 @@ def test_of_a_removed_folder_only_its_host_is_cleaned(lab: Lab) -> None:
     lab.kastellan("doctor", "--clean")
     assert not lab.processes("broker-4")
     assert {host: lab.supervisors(host) for host in others} == others
-    lab.kastellan("up")
+    lab.kastellan("up", "--until", "hosts")
     lab.ssh("broker-4", "echo written-on-broker-4 | sudo tee /var/lib/kafka/mark && sync")
     assert_well(lab)
     assert_marks(lab)
@@ -75,10 +75,10 @@ def test_state_removed_under_running_hosts() -> None:
         other.describe("local", count=1)
         other.kastellan("env")
         before = machine_view(other)
-        other.kastellan("up")
+        other.kastellan("up", "--until", "hosts")
         other.native("pulumi", "config", "set", "--path", "kastellan:groups.extra.count", "0")
         shutil.rmtree(other.folder / ".kastellan")
-        other.kastellan("up")
+        other.kastellan("up", "--until", "hosts")
         assert_well(other, count=1)
         assert "extra" in (other.folder / "Pulumi.local.yaml").read_text()  # what was configured stays
         shutil.rmtree(other.folder / ".kastellan/pulumi/.pulumi")

@@ -29,10 +29,10 @@ def test_existing_hosts_are_recorded_and_left_alone(lab: Lab) -> None:
     ]
     path = lab.folder / "infra/stacks/static.yaml"
     example = path.read_text()
-    assert "hosts is empty" in lab.kastellan("up", "static", check=False).stderr
+    assert "hosts is empty" in lab.kastellan("up", "static", "--until", "hosts", check=False).stderr
     path.write_text(yaml.safe_dump({"provider": "static", "hosts": listed}))
     try:
-        assert "4 hosts answer." in lab.kastellan("up", "static").stdout
+        assert "4 hosts answer." in lab.kastellan("up", "static", "--until", "hosts").stdout
         assert lab.outputs("static")["network"] == ""
         lab.kastellan("status", "static")
         assert lab.ssh("broker-2", "hostname", "static") == "broker-2"
@@ -50,7 +50,7 @@ def test_a_login_key_that_is_not_there(lab: Lab) -> None:
     example = path.read_text()
     path.write_text(yaml.safe_dump({"provider": "static", "hosts": [{**listed, "ssh_key_file": "/no/such/key"}]}))
     try:
-        said = lab.kastellan("up", "static", check=False).stdout
+        said = lab.kastellan("up", "static", "--until", "hosts", check=False).stdout
         assert "The login key of broker-1 is not there." in said
     finally:
         path.write_text(example)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from cli import down, native, status, surroundings
+from cli import down, native, repair, status, surroundings
 from cli.__main__ import VERBS, build_parser, main
 from cli.locks import dead_locks
 from common.errors import CommandFailed, KastellanError, UsageError
@@ -242,3 +242,46 @@ def test_an_old_java_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, s
     (finding,) = examine._java()
     assert finding.state == state
     assert re.search(r"17|1\.8", finding.evidence)
+
+
+@pytest.mark.parametrize(
+    ("state", "backup", "becomes", "said"),
+    [
+        ('{"a": 1}', '{"a": 0}', '{"a": 1}', ""),
+        ("", '{"a": 0}', '{"a": 0}', "took the checkpoint before"),
+        ('{"a": ', '{"a": 0}', '{"a": 0}', "took the checkpoint before"),
+        ("", None, None, "set it aside"),
+        ("", "", None, "set it aside"),
+    ],
+)
+def test_a_checkpoint_cut_off_by_a_kill_is_restored(
+    tmp_path: Path, state: str, backup: str | None, becomes: str | None, said: str
+) -> None:
+    path = tmp_path / "local.json"
+    path.write_text(state)
+    if backup is not None:
+        (tmp_path / "local.json.bak").write_text(backup)
+    assert said in " ".join(repair.restore_checkpoint("local", tmp_path))
+    assert (path.read_text() if path.exists() else None) == becomes
+
+
+def test_only_plugins_whose_engine_is_gone_are_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One here with an engine, one here without, one elsewhere without."""
+    monkeypatch.setattr(repair, "ROOT", tmp_path)
+    with socket.socket() as engine, socket.socket() as closed:
+        engine.bind(("127.0.0.1", 0))
+        engine.listen()
+        closed.bind(("127.0.0.1", 0))
+        ports = [engine.getsockname()[1], closed.getsockname()[1]]
+        plugin = tmp_path / "pulumi-language-python"
+        plugin.write_text("import time; time.sleep(60)")
+        started = [
+            subprocess.Popen([sys.executable, plugin, f"127.0.0.1:{port}"], cwd=folder)
+            for port, folder in ((ports[0], tmp_path), (ports[1], tmp_path), (ports[1], "/"))
+        ]
+        try:
+            assert repair.end_orphans() == [started[1].pid]
+        finally:
+            for process in started:
+                process.kill()
+                process.wait()

@@ -127,7 +127,7 @@ ACLS = st.builds(
 
 
 @given(st.sets(ACLS), st.sets(ACLS), st.booleans())
-def test_a_plan_leads_to_what_is_declared(declared: set[Acl], existing: set[Acl], remove: bool) -> None:  # noqa: FBT001
+def test_a_plan_leads_to_what_is_declared(declared: set[Acl], existing: set[Acl], remove: bool) -> None:
     wanted = acls.Declared(frozenset(declared), frozenset())
     strays = acls.strays(wanted, existing, protected=(), ignored=())
     after = set(existing)

@@ -1,0 +1,198 @@
+"""Does the book of histories notice a wrong check? `python -m tests.mutation.judge_mutants [--only MODULE]`.
+
+One Spark session, one ledger of all histories that can be judged together, and a few judged alone; their frames are
+built once. Each mutant of a check replaces that check's findings, and is killed if any history complains or the check
+crashes. Mutants of the shared frames need every frame and every check again: minutes each, only with --shared.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tests.mutation.mutate import Mutant, mutants
+from tests.spark.histories import load_book
+from tests.spark.histories.batch import share, together
+from tests.spark.histories.book import complaints_about_findings
+from validate import frames as preparation
+from validate import session
+from validate.checks import table
+from validate.expect import Expectation, parse, turn
+from validate.first_pass import Settled
+from validate.ledger.read import open_ledger
+from validate.stats import count
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import SparkSession
+
+    from tests.spark.histories.book import History, Story
+
+CHECKS = Path(__file__).parents[2] / "validate/checks"
+SHARED = ("frames", "classes")
+HELPERS = ("finding", "unread")  # imported by name into the checks, which are loaded again after them
+Findings = list[dict[str, Any]]
+
+
+@dataclass
+class Scene:
+    """A ledger ready to be judged again: its frames, and what each check found in it."""
+
+    stories: list[Story]
+    history: History
+    ledger: Path
+    expectation: Expectation
+    prefixed: bool
+    frames: table.Frames
+    found: dict[str, Findings]
+
+    def complains(self, anomalies: Sequence[str], changed: Findings) -> bool:
+        findings = [x for name, rows in self.found.items() if name not in anomalies for x in rows] + changed
+        for story in self.stories:
+            mine = share(story, findings) if self.prefixed else findings
+            if complaints_about_findings(story, mine, story.prefix if self.prefixed else ""):
+                return True
+        return False
+
+
+def prepare(spark: SparkSession, ledger: Path, expectation: Expectation) -> table.Frames:
+    opened = open_ledger(spark, str(ledger))
+    return preparation.build(spark, opened, count(opened, Settled()), expectation, Settled(), None)
+
+
+def findings_of(check: table.Check, frames: table.Frames, expectation: Expectation) -> Findings:
+    if not frames.has.issuperset(check.needs):
+        return []
+    frame = check.find(frames)
+    return [] if frame is None else [row.asDict() for row in turn(frame, expectation).collect()]
+
+
+def scene(spark: SparkSession, stories: list[Story], where: Path, *, prefixed: bool) -> Scene:
+    h = together(s.history(s.prefix) for s in stories) if prefixed else stories[0].history()
+    ledger = h.write(where)
+    expectation = parse(h.expect)
+    frames = prepare(spark, ledger, expectation)
+    found = {check.anomaly: findings_of(check, frames, expectation) for check in table.CHECKS}
+    made = Scene(stories, h, ledger, expectation, prefixed, frames, found)
+    if made.complains((), []):
+        raise RuntimeError(f"the unchanged judge is complained of: {[s.id for s in stories][:3]}")
+    return made
+
+
+def load(module: str, source: str) -> None:
+    """Run this source in the module's own place, and load again whatever took names out of it."""
+    target = importlib.import_module(f"validate.checks.{module}")
+    exec(compile(source, str(target.__file__), "exec"), target.__dict__)  # noqa: S102  that is what a mutant is
+    if module in (*HELPERS, *SHARED):
+        for path in sorted(CHECKS.glob("*.py")):
+            if path.stem not in ("__init__", "table", module, *(SHARED if module in HELPERS else ())):
+                other = importlib.import_module(f"validate.checks.{path.stem}")
+                exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), other.__dict__)  # noqa: S102
+    if module in SHARED:
+        importlib.reload(preparation)
+
+
+def checks_of(module: str) -> list[table.Check]:
+    """Which checks a module's functions serve; a helper's serve all."""
+    if module in (*HELPERS, *SHARED):
+        return list(table.CHECKS)
+    own = module.replace("_", "-")
+    families = {"effects": ("effect-missing", "effect-repeated"), "unacked": ("unacked-read", "unacked-absent")}
+    names = {*families.get(module, (own,)), *(("stuck",) if module == "outage" else ())}
+    return [check for check in table.CHECKS if check.anomaly in names]
+
+
+def killed(spark: SparkSession, module: str, scenes: list[Scene]) -> bool:
+    served = checks_of(module)
+    for one in scenes:
+        try:
+            frames = prepare(spark, one.ledger, one.expectation) if module in SHARED else one.frames
+            changed = [x for check in served for x in findings_of(check, frames, one.expectation)]
+        except Exception:  # noqa: BLE001  a crashed check makes a verdict unknown, which every history notices
+            return True
+        if one.complains([check.anomaly for check in served], changed):
+            return True
+    return False
+
+
+def modules(only: str | None, *, shared: bool) -> list[Path]:
+    left_out = {"__init__", "table", *(() if shared else SHARED)}
+    return [x for x in sorted(CHECKS.glob("*.py")) if x.stem not in left_out and only in (None, x.stem)]
+
+
+def removable(module: str) -> set[str]:
+    return (
+        {check.anomaly.replace("-", "_") for check in checks_of(module)} if module not in (*HELPERS, *SHARED) else set()
+    )
+
+
+def run(spark: SparkSession, only: str | None, where: Path, *, shared: bool) -> list[tuple[Mutant, bool]]:
+    book = sorted(load_book().values(), key=lambda story: story.id)
+    batch = [story for story in book if story.batchable()]
+    scenes = [scene(spark, batch, where / "batch", prefixed=True)]
+    scenes += [
+        scene(spark, [story], where / story.id, prefixed=False)
+        for story in book
+        if not story.batchable() and not story.undecided and story.findings
+    ]
+    outcomes = []
+    for path in modules(only, shared=shared):
+        source = path.read_text(encoding="utf-8")
+        for mutant in mutants(path.stem, source, removable(path.stem)):
+            load(path.stem, mutant.source)
+            try:
+                dead = killed(spark, path.stem, scenes)
+            finally:
+                load(path.stem, source)
+            outcomes.append((mutant, dead))
+            print(f"{'killed' if dead else 'SURVIVED':9} {mutant.kind:9} {mutant.where:28} {mutant.what}", flush=True)
+    return outcomes
+
+
+def score(outcomes: list[tuple[Mutant, bool]]) -> dict[str, Any]:
+    kinds = sorted({mutant.kind for mutant, _ in outcomes})
+    return {
+        kind: {
+            "killed": sum(dead for mutant, dead in outcomes if mutant.kind == kind),
+            "of": sum(mutant.kind == kind for mutant, _ in outcomes),
+        }
+        for kind in kinds
+    }
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="judge_mutants", description=__doc__)
+    parser.add_argument("--only", metavar="MODULE", help="one file of validate/checks, without .py")
+    parser.add_argument("--shared", action="store_true", help="also the shared frames and classes: slow")
+    parser.add_argument("--json", type=Path, help="write the score and the survivors here")
+    args = parser.parse_args(argv)
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="judge-mutants-") as scratch:
+        spark = session.start(master="local[2]", scratch=scratch)
+        spark.conf.set("spark.sql.legacy.parquet.nanosAsLong", "true")
+        spark.conf.set("spark.sql.caseSensitive", "true")
+        try:
+            outcomes = run(spark, args.only, Path(scratch), shared=args.shared)
+        finally:
+            spark.stop()
+    result = {
+        "score": score(outcomes),
+        "survivors": [f"{mutant.where} {mutant.kind}: {mutant.what}" for mutant, dead in outcomes if not dead],
+        "took_s": round(time.monotonic() - began),
+    }
+    if args.json:
+        args.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    print(json.dumps(result["score"]))
+    return 0 if not result["survivors"] else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,140 @@
+"""Sums first or not, in one shuffle partition or eight: the summary is the same."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.spark.histories.random_clean import random_clean
+from tests.spark.histories.writer import History
+from validate.expect import parse
+from validate.first_pass import settle
+from validate.judge import judge
+from validate.ledger.read import open_ledger
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+
+def summary(spark: SparkSession, h: History, ledger: Path, *, sums_first: bool) -> dict[str, Any]:
+    whole = judge(spark, str(ledger), parse(h.expect), str(ledger.parent / "findings"), sums_first=sums_first).to_json()
+    del whole["findings_path"]
+    return whole
+
+
+def two_partitions() -> History:
+    """130 records each, so that there are several blocks; two producers take turns in the second partition."""
+    h = History()
+    h.kept("orders", 0, 130)
+    for batch in range(4):
+        for i in range(20):
+            for turn, producer in enumerate(("p", "q")):
+                place = 40 * batch + 20 * turn + i
+                h.acked("orders", 1, seq=20 * batch + i, offset=place, producer=producer)
+                h.in_log("orders", 1, place, 20 * batch + i, producer=producer)
+    return h
+
+
+def _drop(h: History, folder: str, index: int) -> None:
+    del h.rows[folder][index]
+
+
+# What each damage does to the first partition; the second always adds up.
+DAMAGES: dict[str, Callable[[History], Any]] = {
+    "a record lost": lambda h: _drop(h, "log", 5),
+    "the first record lost": lambda h: _drop(h, "log", 0),
+    "the last record lost": lambda h: _drop(h, "log", 129),
+    "never sent": lambda h: _drop(h, "sent", 5),
+    "the log row twice": lambda h: h.rows["log"].append(h.rows["log"][5]),
+    "the sent row twice": lambda h: h.rows["sent"].append(h.rows["sent"][5]),
+    "both twice": lambda h: h.rows.update({x: [*h.rows[x], h.rows[x][5]] for x in ("sent", "log")}),
+    "one twice for another": lambda h: [h.rows[x].__setitem__(7, h.rows[x][5]) for x in ("sent", "log")],
+    "another checksum": lambda h: h.rows["log"][5].update(value_crc=7, payload_crc=7),
+    "another checksum inside": lambda h: h.rows["log"][5].update(payload_crc=7),
+    "another key": lambda h: h.rows["log"][5].update(key=b"k"),
+    "another number": lambda h: h.rows["log"][5].update(random_int=1_000_000),
+    "acked elsewhere": lambda h: h.rows["sent"][5].update(acked_offset=6),
+    "two change places": lambda h: [
+        h.rows[x][a].update({name: b})
+        for x, name in (("sent", "acked_offset"), ("log", "offset"))
+        for a, b in ((5, 6), (6, 5))
+    ],
+    "no report": lambda h: h.rows["sent"][5].update(outcome="unknown", acked_offset=None, done_at=None),
+    "no offset": lambda h: h.rows["sent"][5].update(acked_offset=None),
+    "second attempt": lambda h: h.rows["sent"][5].update(attempt=1),
+    "in a transaction": lambda h: h.rows["sent"][5].update(txn="tx#0"),
+    "meant for another": lambda h: h.rows["log"][5].update(intended_partition=1),
+    "of another run": lambda h: h.rows["log"][5].update(run_id="other"),
+    "another clock": lambda h: h.rows["sent"][5].update(clock="elsewhere"),
+    "a later start": lambda h: h.bounds("orders", 0, start_offset=3),
+    "a later end": lambda h: h.bounds("orders", 0, end_offset=140),
+    "read in part": lambda h: h.bounds("orders", 0, read_to=50),
+    "no bounds": lambda h: h.unbounded.add(("orders", 0)),
+}
+ALWAYS = ("a record lost", "one twice for another", "two change places", "meant for another")
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[] if n in ALWAYS else [pytest.mark.long]) for n in DAMAGES])
+def test_sums_change_nothing(spark: SparkSession, name: str, tmp_path: Path) -> None:
+    h = two_partitions()
+    DAMAGES[name](h)
+    ledger = h.write(tmp_path / "ledger")
+    assert summary(spark, h, ledger, sums_first=True) == summary(spark, h, ledger, sums_first=False)
+
+
+def test_only_what_adds_up_is_settled(spark: SparkSession, tmp_path: Path) -> None:
+    """One job for all damages: each is in a topic of its own."""
+    whole = History()
+    for name, damage in DAMAGES.items():
+        h = two_partitions()
+        damage(h)
+        _rename(h, name)
+        for folder, rows in h.rows.items():
+            whole.rows[folder] += rows
+        whole.bounds_given |= {(name, p): row for (_, p), row in h.bounds_given.items()}
+        whole.unbounded |= {(name, p) for _, p in h.unbounded}
+    ledger = open_ledger(spark, str(whole.write(tmp_path / "ledger")))
+    found = settle(ledger, parse({}))
+    assert [place for place in found.partitions if place[1] == 0] == []
+    both = {"meant for another"}  # a stray row unsettles the partition it names, too
+    assert {topic for topic, _ in found.partitions} == set(DAMAGES) - both
+
+
+def _rename(h: History, topic: str) -> None:
+    for rows in h.rows.values():
+        for index, row in enumerate(rows):
+            rows[index] = {**row, **{key: topic for key in ("topic", "intended_topic") if row.get(key) == "orders"}}
+
+
+def test_a_consumed_topic_is_not_settled(spark: SparkSession, tmp_path: Path) -> None:
+    h = two_partitions()
+    h.commit("readers", "orders", 0, 1)
+    assert settle(open_ledger(spark, str(h.write(tmp_path / "ledger"))), parse({})).partitions == []
+
+
+@pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.long) for n in range(1, 20))])
+def test_random_histories_agree(spark: SparkSession, seed: int, tmp_path: Path) -> None:
+    h = random_clean(seed)
+    ledger = h.write(tmp_path / "ledger")
+    assert summary(spark, h, ledger, sums_first=True) == summary(spark, h, ledger, sums_first=False)
+
+
+@pytest.mark.parametrize("parts", ["8", pytest.param("2", marks=pytest.mark.long)])
+def test_partitions_change_nothing(spark: SparkSession, parts: str, tmp_path: Path) -> None:
+    h = random_clean(3)
+    h.acked("planted", 0, seq=0, offset=0)
+    ledger = h.write(tmp_path / "ledger")
+    one = summary(spark, h, ledger, sums_first=False)
+    before = spark.conf.get("spark.sql.shuffle.partitions")
+    spark.conf.set("spark.sql.shuffle.partitions", parts)
+    try:
+        assert summary(spark, h, ledger, sums_first=True) == one
+    finally:
+        spark.conf.set("spark.sql.shuffle.partitions", str(before))
+    assert one["acked"]["lost"] == 1

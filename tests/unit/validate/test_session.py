@@ -1,0 +1,80 @@
+"""What is said when Spark cannot start; nothing here starts it."""
+
+from __future__ import annotations
+
+import socket
+from typing import TYPE_CHECKING
+
+import pytest
+
+from common.errors import EXIT_UNKNOWN, UnreadableError
+from validate import session
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [
+        ('openjdk version "17.0.15" 2025-04-15', 17),
+        ('openjdk version "21" 2023-09-19', 21),
+        ('java version "1.8.0_402"', 8),
+        ("command not found", None),
+    ],
+)
+def test_java_version(text: str, version: int | None) -> None:
+    assert session.java_version(text) == version
+
+
+def fake_java(home: Path, version: str) -> None:
+    (home / "bin").mkdir(parents=True)
+    java = home / "bin" / "java"
+    java.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\"' >&2\n", encoding="ascii")
+    java.chmod(0o755)
+
+
+def test_java_too_old_says_which_is_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_java(tmp_path, "11.0.2")
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(UnreadableError, match="11 is too old, Spark needs 17") as caught:
+        session.check_java()
+    assert caught.value.exit_code == EXIT_UNKNOWN
+
+
+def test_java_missing_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UnreadableError, match="Install a Java runtime"):
+        session.check_java()
+
+
+def test_java_new_enough_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_java(tmp_path, "17.0.1")
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    session.check_java()
+
+
+def test_a_master_that_does_not_answer_is_told_at_once() -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))  # bound and not listening: a connection is refused
+        port = unused.getsockname()[1]
+        with pytest.raises(UnreadableError, match=f"spark://127.0.0.1:{port} cannot be reached"):
+            session.check_master(f"spark://127.0.0.1:{port}")
+
+
+def test_one_of_two_masters_is_enough() -> None:
+    with socket.socket() as dead, socket.create_server(("127.0.0.1", 0)) as alive:
+        dead.bind(("127.0.0.1", 0))
+        addresses = ",".join(f"127.0.0.1:{s.getsockname()[1]}" for s in (dead, alive))
+        session.check_master(f"spark://{addresses}")
+
+
+@pytest.mark.parametrize("master", ["", "local[2]", "yarn", "k8s://https://host:443"])
+def test_other_masters_are_not_asked(master: str) -> None:
+    session.check_master(master)
+
+
+@pytest.mark.parametrize(("size", "least"), [(0, 1), (session.SMALL_BYTES - 1, 1), (session.SMALL_BYTES, 8)])
+def test_shuffle_partitions(size: int, least: int) -> None:
+    assert session.shuffle_partitions(size) == least

@@ -1,0 +1,58 @@
+"""`python -m validate VERB ...`: what is asked for, and the exit code of its answer."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+import traceback
+from typing import TYPE_CHECKING, NoReturn
+
+from common.errors import EXIT_UNKNOWN, KastellanError, UsageError
+from validate import verbs
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class _Parser(argparse.ArgumentParser):
+    """argparse leaves with 2 on a wrong call, which here means `unknown`; a wrong call is 64."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message[:1].upper()}{message[1:]}.", resolution=f"See {self.prog} --help.")
+
+
+def parser() -> argparse.ArgumentParser:
+    whole = _Parser(
+        prog="python -m validate",
+        description="Proves that a cluster keeps its promises.",
+        epilog="Exit codes: 0 passed, 1 failed, 2 unknown, 64 usage error.",
+    )
+    listed = whole.add_subparsers(dest="verb", required=True, metavar="VERB", parser_class=_Parser)
+    for verb in verbs.VERBS:
+        sub = listed.add_parser(verb.name, help=verb.help, description=verb.__doc__, epilog=whole.epilog)
+        verb.arguments(sub)
+        sub.set_defaults(run=verb.run)
+    return whole
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    # py4j logs what it then raises; the raised error is told once, below.
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    try:
+        args = parser().parse_args(argv)
+        return int(args.run(args))
+    except KastellanError as error:
+        print(error, file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("Interrupted: nothing was decided.", file=sys.stderr)
+        return EXIT_UNKNOWN
+    except Exception:  # noqa: BLE001  whatever happens, a crash must not look like a verdict
+        traceback.print_exc()
+        print("The judgement crashed, so the verdict is unknown. The lines above say where.", file=sys.stderr)
+        return EXIT_UNKNOWN
+
+
+if __name__ == "__main__":
+    sys.exit(main())

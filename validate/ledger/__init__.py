@@ -1,0 +1,1 @@
+"""The ledger: what a run leaves behind, and how it is read."""

@@ -1,0 +1,145 @@
+"""Findings on their way out: one write, exact counts, and the first of them for the summary."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from functools import reduce
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
+
+from common.errors import UnreadableError
+from validate.checks.finding import FINDING, VERDICTS
+from validate.checks.table import CHECKS
+from validate.ledger.read import is_url
+from validate.summary import SHOWN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pyspark.sql import SparkSession
+
+    from validate.expect import Rule
+
+SCHEMA = (
+    "anomaly string, verdict string, topic string, partition int, producer string, seq bigint, attempt int,"
+    " offset bigint, detail string, note string"
+)
+_NARROW = ("partition", "attempt")
+
+
+def place_beside(ledger: str) -> str:
+    """Where findings go unless told: `findings/` beside the ledger, else a temporary directory.
+
+    A folder of that name that holds anything but findings is somebody else's and is left alone.
+    """
+    if not is_url(ledger):
+        beside = Path(ledger).resolve().parent / "findings"
+        try:
+            if not beside.exists() or all(
+                x.name.lstrip("._").startswith(("part-", "SUCCESS")) for x in beside.iterdir()
+            ):
+                beside.mkdir(exist_ok=True)
+                with tempfile.TemporaryFile(dir=beside):
+                    return str(beside)
+        except OSError:  # not ours to write to
+            pass
+    return tempfile.mkdtemp(prefix="kastellan-findings-")
+
+
+def nothing(spark: SparkSession) -> DataFrame:
+    """Findings of a ledger in which no check has anything to read."""
+    return spark.createDataFrame([], SCHEMA).select(
+        *(f.col(name).cast("bigint") if name in _NARROW else f.col(name) for name in FINDING)
+    )
+
+
+def write(found: list[tuple[str, DataFrame]], out: str) -> list[str]:
+    """Write all findings at once. If that fails, find out which checks crash, and write what the others found."""
+    try:
+        _write([frame for _, frame in found], out)
+    except Exception as error:
+        _refuse_full_disk(error, out)
+        good, crashed = [], []
+        for name, frame in found:
+            try:
+                frame.write.format("noop").mode("overwrite").save()
+            except Exception as cause:  # noqa: BLE001  the same
+                crashed.append(crash(name, cause))
+            else:
+                good.append(frame)
+        if not crashed:
+            raise UnreadableError(
+                f"The findings cannot be written to {out}.",
+                details=first_lines(error),
+                resolution="Name a folder that can be written with --out.",
+            ) from error
+        if good:
+            _write(good, out)
+        else:
+            _write([found[0][1].limit(0)], out)
+        return crashed
+    return []
+
+
+def _write(frames: Iterable[DataFrame], out: str) -> None:
+    whole = reduce(DataFrame.unionAll, frames)
+    # try_cast: a partition number beyond 32 bits is nonsense, but no reason to crash.
+    narrow = [f.col(name).try_cast("int").alias(name) if name in _NARROW else f.col(name) for name in FINDING]
+    frame = whole.select(*narrow)
+    if frame.sparkSession.conf.get("spark.sql.shuffle.partitions") == "1":
+        frame = frame.coalesce(1)  # a small ledger: one task and one file instead of dozens
+    frame.write.mode("overwrite").parquet(out)
+
+
+def _refuse_full_disk(error: Exception, out: str) -> None:
+    if "No space left on device" not in str(error) and "Disk quota exceeded" not in str(error):
+        return
+    shutil.rmtree(out, ignore_errors=True)  # half of the findings would pass for all of them
+    raise UnreadableError(
+        f"The disk is full: the findings could not be written to {out}.",
+        details=first_lines(error),
+        resolution="Free some space, or name another place with --out; Spark's scratch space is SPARK_LOCAL_DIRS.",
+    ) from error
+
+
+class Written:
+    """Findings as they were written: what is counted here is what everybody can read there."""
+
+    def __init__(self, spark: SparkSession, out: str) -> None:
+        self._frame = spark.read.schema(SCHEMA).parquet(out)
+        self.counts = {check.anomaly: dict.fromkeys(VERDICTS, 0) for check in CHECKS}
+        self._by_topic: dict[tuple[str, str | None], int] = {}
+        for row in self._frame.groupBy("anomaly", "verdict", "topic").agg(f.count("*").alias("n")).collect():
+            self.counts[row["anomaly"]][row["verdict"]] += row["n"]
+            key = (row["anomaly"], row["topic"])
+            self._by_topic[key] = self._by_topic.get(key, 0) + row["n"]
+
+    def seen(self, rule: Rule) -> int:
+        """How many findings a rule of the expectation is about."""
+        return sum(n for (name, topic), n in self._by_topic.items() if name == rule.anomaly and rule.covers(topic))
+
+    def first(self, *, inconclusive: bool) -> list[dict[str, Any]]:
+        """The first thousand, violations before all else."""
+        if not self._by_topic:
+            return []
+        rank = f.array_position(f.lit(list(VERDICTS)), f.col("verdict"))
+        order = ["anomaly", "topic", "partition", "producer", "seq", "attempt", "offset", "detail", "note"]
+        shown = [row.asDict() for row in self._frame.orderBy(rank, *order).limit(SHOWN).collect()]
+        if inconclusive:
+            for finding in shown:
+                finding["inconclusive"] = True
+        return shown
+
+
+def crash(name: str, error: Exception) -> str:
+    return f"check {name} crashed: {first_lines(error)}"
+
+
+def first_lines(error: Exception) -> str:
+    """The part of a Java stack trace that a person can use."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip() and not line.lstrip().startswith("at ")]
+    return " | ".join(lines[:4])[:600]

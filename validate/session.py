@@ -1,0 +1,145 @@
+"""The Spark session of the judge: quiet, local by default, sized by what there is to judge."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import shutil
+import socket
+import subprocess
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pyspark.sql import SparkSession
+
+from common.errors import UnreadableError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LEAST_JAVA = 17  # Spark 4 starts on nothing older
+REACH_TIMEOUT_S = 5.0
+SMALL_BYTES = 4 * 1024 * 1024  # about a hundred thousand records
+# One shuffle partition holds about so much of a ledger on disk: unpacked and joined it fits a task's memory.
+BYTES_PER_PARTITION = 16 * 1024 * 1024
+
+_QUIET = Path(__file__).with_name("log4j2.properties")
+
+
+def check_java() -> None:
+    """Spark's own message about a missing or old Java is a stack trace; this one says what to do."""
+    home = os.environ.get("JAVA_HOME")
+    java = str(Path(home, "bin", "java")) if home else shutil.which("java")
+    resolution = f"Install a Java runtime of version {LEAST_JAVA} or newer and put it on PATH, or set JAVA_HOME to it."
+    if java is None or not Path(java).exists():
+        raise UnreadableError(
+            "Java is missing, and Spark needs it.", details=f"looked for: {java}", resolution=resolution
+        )
+    try:
+        said = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise UnreadableError("Java does not start.", details=str(error), resolution=resolution) from error
+    version = java_version(said.stderr + said.stdout)
+    if version is None or version < LEAST_JAVA:
+        raise UnreadableError(
+            f"Java {version or 'of an unknown version'} is too old, Spark needs {LEAST_JAVA}.",
+            details=(said.stderr or said.stdout).strip()[:300],
+            resolution=resolution,
+        )
+
+
+def java_version(text: str) -> int | None:
+    """The feature number out of `java -version`: 17.0.15 is 17, 1.8.0 is 8."""
+    match = re.search(r'version "(\d+)(?:\.(\d+))?', text)
+    if match is None:
+        return None
+    first, second = match.groups()
+    return int(second) if first == "1" and second else int(first)
+
+
+def check_master(master: str) -> None:
+    """A standalone master that does not answer would cost minutes of retries."""
+    for address in (
+        re.findall(r"([^/,\s]+:\d+)", master.removeprefix("spark://")) if master.startswith("spark://") else []
+    ):
+        host, port = address.rsplit(":", 1)
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), timeout=REACH_TIMEOUT_S).close()
+        except OSError as error:
+            failure = error
+        else:
+            return
+    if master.startswith("spark://"):
+        raise UnreadableError(
+            f"The Spark master {master} cannot be reached.",
+            details=str(failure),
+            resolution="Start it, mend the address, or leave --spark-master out to judge on this machine.",
+        )
+
+
+def shuffle_partitions(size_bytes: int) -> int:
+    """One for a small ledger, which is then judged in seconds; else enough that each fits a task's memory."""
+    return 1 if size_bytes < SMALL_BYTES else max(8, size_bytes // BYTES_PER_PARTITION)
+
+
+def start(*, master: str | None = None, size_bytes: int = 0, scratch: str | None = None) -> SparkSession:
+    """A session for one judgement. Whatever Spark says before its log is set up goes to a file, not the terminal."""
+    # PySpark logs an exception as JSON besides raising it.
+    logging.getLogger("DataFrameQueryContextLogger").disabled = True
+    logging.getLogger("SQLQueryContextLogger").disabled = True
+    check_java()
+    check_master(master or "")
+    small = size_bytes < SMALL_BYTES
+    # A short life is not worth the second compiler's work, nor a collector with threads of its own.
+    jvm = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"] if small else []
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "OFF",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": str(shuffle_partitions(size_bytes)),
+        # Re-planning pays for large ledgers only: in a small one each stage costs more to plan than to run.
+        "spark.sql.adaptive.enabled": str(not small).lower(),
+        # The same for code made for each query: compiling it takes longer than walking over a few thousand rows.
+        "spark.sql.codegen.wholeStage": str(not small).lower(),
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN" if small else "FALLBACK",
+        "spark.sql.execution.arrow.pyspark.enabled": "false",
+        "spark.task.maxFailures": "1",
+        # Asked for with every expression, it triples the calls between Python and the JVM.
+        "spark.python.sql.dataFrameDebugging.enabled": "false",
+        "spark.driver.extraJavaOptions": " ".join([f"-Dlog4j2.configurationFile={_QUIET.as_uri()}", *jvm]),
+    }
+    if master is None or master.startswith("local"):
+        settings["spark.driver.memory"] = os.environ.get("KASTELLAN_SPARK_MEMORY", "2g")
+        settings["spark.driver.bindAddress"] = "127.0.0.1"
+        settings["spark.driver.host"] = "127.0.0.1"
+        settings["spark.local.dir"] = scratch or os.environ.get("SPARK_LOCAL_DIRS") or tempfile.gettempdir()
+    builder = SparkSession.builder.master(master or "local[*]").appName("kastellan-judge")
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    with tempfile.TemporaryFile() as noise:
+        try:
+            with _stderr_into(noise.fileno()):
+                return builder.getOrCreate()
+        except Exception as error:
+            noise.seek(0)
+            raise UnreadableError(
+                "Spark does not start.",
+                details=f"{error}\n{noise.read()[-2000:].decode(errors='replace')}".strip(),
+                resolution="Check Java and --spark-master; the lines above are Spark's own.",
+            ) from error
+
+
+@contextmanager
+def _stderr_into(target: int) -> Iterator[None]:
+    """The JVM inherits standard error when it starts and keeps it: its warnings are no news to the user."""
+    kept = os.dup(2)
+    os.dup2(target, 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)

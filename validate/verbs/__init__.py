@@ -1,0 +1,24 @@
+"""The verbs of `python -m validate`: one module each, with `name`, `help`, `arguments` and `run`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from validate.verbs import judge
+
+if TYPE_CHECKING:
+    import argparse
+
+
+class Verb(Protocol):
+    """What a module in this folder offers."""
+
+    name: str
+    help: str
+
+    def arguments(self, parser: argparse.ArgumentParser) -> None: ...
+
+    def run(self, args: argparse.Namespace) -> int: ...
+
+
+VERBS: tuple[Verb, ...] = (judge,)

@@ -1,0 +1,53 @@
+"""Read a ledger, say what happened to every record, and leave with the verdict: 0 passed, 1 failed, 2 unknown."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from common.errors import UsageError
+
+if TYPE_CHECKING:
+    import argparse
+
+name = "judge"
+help = "judge a ledger"  # noqa: A001  the word argparse uses
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("ledger", metavar="DIR", help="folder (or Hadoop URL) with sent/, log/, log_bounds/ ...")
+    parser.add_argument(
+        "--expect", type=Path, metavar="FILE", help="what is expected (default: DIR/EXPECT.yml, if any)"
+    )
+    parser.add_argument("--out", metavar="DIR", help="where findings go (default: findings/ beside the ledger)")
+    parser.add_argument("--spark-master", metavar="URL", help="Spark cluster to judge on (default: this machine)")
+    parser.add_argument("--json", action="store_true", help="print the summary as JSON and nothing else")
+
+
+def run(args: argparse.Namespace) -> int:
+    # Spark is imported only here, so that --help and wrong calls answer at once.
+    from validate import judge, output, session  # noqa: PLC0415
+    from validate.expect import load  # noqa: PLC0415
+    from validate.ledger.read import is_url  # noqa: PLC0415
+    from validate.show import show  # noqa: PLC0415
+
+    place = args.ledger.removeprefix("file://")
+    if not is_url(place) and not Path(place).is_dir():
+        raise UsageError(
+            f"There is no ledger folder {place!r}.",
+            resolution="Name the folder that holds sent/, log/ ..., e.g. .kastellan/local/runs/<run>/ledger.",
+        )
+    expectation = load(args.expect) if args.expect else judge.expectation_beside(place)
+    out = args.out or output.place_beside(place)
+    size = 0 if is_url(place) else sum(x.stat().st_size for x in Path(place).rglob("*") if x.is_file())
+    spark = session.start(master=args.spark_master, size_bytes=size)
+    try:
+        summary = judge.judge(spark, place, expectation, out)
+    finally:
+        spark.stop()
+    if args.json:
+        print(json.dumps(summary.to_json(), indent=1))
+    else:
+        show(summary)
+    return summary.exit_code
