@@ -168,10 +168,15 @@ def looks(names: list[str], hostvars: Mapping[str, Any]) -> dict[str, Any]:
     return {name: hostvars[name].get("__kafka_seen") for name in names}
 
 
-def restart_order(all_nodes: list[dict[str, Any]], names: list[str], controller_id: int) -> list[dict[str, Any]]:
-    """The active controller last: it moves once instead of once a node."""
-    due = [node for node in all_nodes if node["name"] in names]
-    return sorted(due, key=lambda node: (int(node["node_id"]) == controller_id, int(node["node_id"])))
+def restart_order(all_nodes: list[dict[str, Any]], names: list[str], state: dict[str, Any]) -> list[dict[str, Any]]:
+    """Who is not there first, since nobody else may stop before; the active controller last, so it moves only once."""
+    live = {int(broker["id"]) for broker in state["brokers"] if not broker["fenced"]}
+
+    def rank(node: dict[str, Any]) -> tuple[bool, bool, int]:
+        number = int(node["node_id"])
+        return number == state["controller_id"], number in live, number
+
+    return sorted((node for node in all_nodes if node["name"] in names), key=rank)
 
 
 def scram_users(

@@ -67,7 +67,7 @@ prepare() { # NUMBER ADDRESS: all that one host needs, side by side with the oth
         mv /tmp/bare.service /etc/systemd/system; chown -R bare $dist/etc /var/lib/kafka/bare /var/log/bare
         cd /; setpriv --reuid bare --regid bare --clear-groups $dist/bin/kafka-storage.sh format -t $cluster \
             -c $dist/etc/server.properties --initial-controllers $voters --add-scram $scram512 --add-scram $scram256
-        systemctl start bare" > /dev/null
+        systemctl daemon-reload; systemctl start bare" > /dev/null
 }
 
 install() {
@@ -108,8 +108,10 @@ CONF
     reach "$1" "$dist/bin/kafka-topics.sh $login --create --topic Topic_One --partitions 1 --replication-factor 2" > /dev/null &
     reach "$2" "$dist/bin/kafka-topics.sh $login --create --topic Topic_Three --partitions 3 --replication-factor 2" > /dev/null &
     reach "$3" "$dist/bin/kafka-topics.sh $login --create --topic Topic_Four --partitions 4 --replication-factor 3" > /dev/null &
-    reach "$4" "$dist/bin/kafka-configs.sh $login --alter --entity-type users --entity-name usercc \
-        --add-config SCRAM-SHA-512=[password=bare],SCRAM-SHA-256=[password=bare]" > /dev/null &
+    for mechanism in SCRAM-SHA-512 SCRAM-SHA-256; do # both at once are refused: one request alters a user once
+        reach "$4" "$dist/bin/kafka-configs.sh $login --alter --entity-type users --entity-name usercc \
+            --add-config $mechanism=[password=bare]" > /dev/null &
+    done
     wait
     reach "$1" "$dist/bin/kafka-acls.sh $login --add --allow-principal User:usercc --operation All --topic Topic_ \
         --resource-pattern-type prefixed --group \"*\" --force" > /dev/null &

@@ -153,7 +153,7 @@ def voters(cluster: Cluster) -> dict[str, str]:
     """Id -> directory id."""
     lines = cluster.lab.ssh(
         "broker-1",
-        "sudo kafka-metadata-quorum.sh --bootstrap-server broker-1:9092 --command-config /etc/kafka/admin.properties "
+        "sudo kafka-metadata-quorum.sh --bootstrap-server broker-1:9092,broker-2:9092 --command-config /etc/kafka/admin.properties "
         "describe --replication",
     ).splitlines()
     rows = [line.split() for line in lines[1:]]

@@ -18,10 +18,10 @@ def look(*, started: bool = False, formatted: bool = False) -> dict[str, Any]:
     return {"disks": [{"started": started, "formatted": formatted}]}
 
 
-def test_the_active_controller_is_restarted_last(settings: Settings) -> None:
-    names = ["broker-1", "broker-2", "broker-4"]
-    order = filters.restart_order(settings["nodes"], names, controller_id=1)
-    assert [node["name"] for node in order] == ["broker-2", "broker-4", "broker-1"]
+def test_who_is_down_is_restarted_first_and_the_active_controller_last(settings: Settings) -> None:
+    state = {"controller_id": 1, "brokers": [{"id": number, "fenced": number == 4} for number in (1, 2, 3, 4)]}
+    order = filters.restart_order(settings["nodes"], ["broker-1", "broker-2", "broker-4"], state)
+    assert [node["name"] for node in order] == ["broker-4", "broker-2", "broker-1"]
 
 
 def test_a_cluster_is_founded_only_when_every_node_was_seen_and_none_ever_ran(settings: Settings) -> None:
