@@ -1,0 +1,57 @@
+"""Where findings go, and what is said when they cannot."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from common.errors import EXIT_UNKNOWN, UnreadableError
+from validate import output
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_findings_go_beside_the_ledger(tmp_path: Path) -> None:
+    (tmp_path / "ledger").mkdir()
+    assert output.place_beside(str(tmp_path / "ledger")) == str(tmp_path / "findings")
+
+
+def test_findings_of_before_are_replaced(tmp_path: Path) -> None:
+    (tmp_path / "findings").mkdir()
+    for name in ("_SUCCESS", "part-00000.snappy.parquet", ".part-00000.snappy.parquet.crc"):
+        (tmp_path / "findings" / name).touch()
+    assert output.place_beside(str(tmp_path / "ledger")) == str(tmp_path / "findings")
+
+
+def test_a_folder_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "findings").mkdir()
+    (tmp_path / "findings" / "thesis.txt").touch()
+    place = output.place_beside(str(tmp_path / "ledger"))
+    assert place != str(tmp_path / "findings")
+    assert "kastellan-findings-" in place
+
+
+def test_findings_of_a_remote_ledger_are_temporary() -> None:
+    assert "kastellan-findings-" in output.place_beside("s3a://bucket/ledger")
+
+
+@pytest.mark.parametrize("said", ["java.io.IOException: No space left on device", "Disk quota exceeded"])
+def test_a_full_disk_is_told_and_leaves_no_half(said: str, tmp_path: Path) -> None:
+    (tmp_path / "part-00000").touch()
+    with pytest.raises(UnreadableError, match="The disk is full") as caught:
+        output._refuse_full_disk(RuntimeError(said), str(tmp_path))
+    assert caught.value.exit_code == EXIT_UNKNOWN
+    assert "--out" in caught.value.resolution
+    assert not tmp_path.exists()
+
+
+def test_other_failures_are_not_a_full_disk(tmp_path: Path) -> None:
+    output._refuse_full_disk(RuntimeError("a check crashed"), str(tmp_path))
+    assert tmp_path.exists()
+
+
+def test_a_stack_trace_is_cut_to_its_message() -> None:
+    trace = "Job aborted.\n\tat org.apache.spark.Foo(Foo.scala:1)\n\nCaused by: bad file part-3.parquet\n\tat x.Y"
+    assert output.first_lines(RuntimeError(trace)) == "Job aborted. | Caused by: bad file part-3.parquet"
