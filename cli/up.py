@@ -5,6 +5,7 @@ mended; interrupted, the same command goes on.
 
 from __future__ import annotations
 
+import shutil
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -50,10 +51,14 @@ def hosts_phase(plan: StackPlan) -> None:
 
 def cluster_phase(plan: StackPlan) -> None:
     """Only where there is something for Kafka to run on: a stack may be of other hosts."""
-    if not any(role in KAFKA_ROLES for host in plan.hosts for role in host.roles):
+    if not has_kafka(plan):
         print("No host has a role of Kafka: nothing to do.")
         return
     run_shown(["ansible-playbook", "-i", f"inventories/{plan.name}", "playbooks/site.yml"], hide=is_ansible_routine)
+
+
+def has_kafka(plan: StackPlan) -> bool:
+    return any(role in KAFKA_ROLES for host in plan.hosts for role in host.roles)
 
 
 # The proof is a further row here.
@@ -71,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
     stack = checked_stack(arguments.stack)
     began_s = time.monotonic()
     plan = described(stack)
-    prepare(plan)
+    prepare(plan, cluster_too=arguments.until != "hosts" and has_kafka(plan))
     for phase in PHASES:
         print(f"\n== {phase.title}")
         phase.run(plan)
@@ -104,7 +109,7 @@ def configured(stack: str) -> dict[str, Any]:
     return {key.removeprefix("kastellan:"): value for key, value in values.items() if key.startswith("kastellan:")}
 
 
-def prepare(plan: StackPlan) -> None:
+def prepare(plan: StackPlan, *, cluster_too: bool = False) -> None:
     """What this machine must have first: Debian's packages, then the rest side by side."""
     from cli.progress import Task, run_together  # noqa: PLC0415 - the same
     from infra.providers import needs_of  # noqa: PLC0415 - the same
@@ -115,7 +120,10 @@ def prepare(plan: StackPlan) -> None:
     lay_out()
     print(f"Kastellan: stack {plan.name}, {len(plan.hosts)} hosts by provider {plan.provider}")
     print("\n== Preparing this machine")
-    if packages := needs.missing_packages():
+    packages = needs.missing_packages()
+    if cluster_too and not shutil.which("mvn"):
+        packages.append("maven")  # it fetches Kafka's jars by the lock, from wherever the user's Maven looks
+    if packages:
 
         def installed() -> str:
             install(packages)
