@@ -23,7 +23,7 @@ from validate.checks.stale_offset import COLUMNS as STALE_COLUMNS
 from validate.checks.table import Frames
 from validate.first_pass import only, without
 from validate.ledger.read import SPARK_TYPE
-from validate.ledger.schema import TABLES
+from validate.ledger.schema import REQUIRED, TABLES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,10 +63,9 @@ def build(
         return frame.coalesce(parts).localCheckpoint(eager=False)
 
     endings = kept(endings_of(tables["transactions"])) if ledger.has("transactions") else None
-    log_bounds = tables.get("log_bounds")
-    bounds = kept(bounds_of(log_bounds if log_bounds is not None else empty(spark, "log_bounds")))
-    sent = marked_sent(tables["sent"] if ledger.has("sent") else empty(spark, "sent"), endings, unclean)
-    log = tables["log"] if ledger.has("log") else empty(spark, "log")
+    needed = {name: tables[name] if ledger.has(name) else empty(spark, name) for name in REQUIRED}
+    bounds = kept(bounds_of(needed["log_bounds"]))
+    sent, log = marked_sent(needed["sent"], endings, unclean), needed["log"]
     rows = kept(traced_rows(named_log(log, sent, facts), sent, tables.get("reservations"), bounds, unclean))
     # Where no log was read nobody knows what is absent: without bounds every absence is undecided.
     limits = bounds if ledger.has("log") else bounds.limit(0)

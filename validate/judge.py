@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from common.errors import UnreadableError
 from validate import frames as preparation
 from validate import output
 from validate.checks.finding import FINDING, VIOLATION
@@ -59,11 +58,7 @@ def judge(
         set_aside(ledger, settled, spark)
         counted = count(ledger, settled)
     except Exception as error:  # a file whose content is broken behind a good footer
-        raise UnreadableError(
-            "A part of the ledger cannot be read.",
-            details=output.first_lines(error),
-            resolution="Seal or copy the named file again.",
-        ) from error
+        raise output.unreadable(error) from error
     frames = preparation.build(spark, ledger, counted, expectation, settled, all_sent)
     summary = _decide(spark, ledger, Tally(frames, counted, settled), expectation, frames, out)
     if expectation.progress and all_sent is not None:

@@ -106,6 +106,22 @@ def _refuse_full_disk(error: Exception, out: str) -> None:
     ) from error
 
 
+def unreadable(error: Exception) -> UnreadableError:
+    """Why the first look at a ledger broke off: its files, or Spark itself."""
+    ended = isinstance(error, OSError) or "SparkContext was shut down" in str(error) or "Java side" in str(error)
+    if ended:
+        return UnreadableError(
+            "Spark ended before the judgement did.",
+            details=first_lines(error),
+            resolution="Look who stopped it (too little memory, a signal), and judge again.",
+        )
+    return UnreadableError(
+        "A part of the ledger cannot be read.",
+        details=first_lines(error),
+        resolution="Seal or copy the named file again.",
+    )
+
+
 class Written:
     """Findings as they were written: what is counted here is what everybody can read there."""
 

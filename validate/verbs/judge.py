@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,7 +46,8 @@ def run(args: argparse.Namespace) -> int:
     try:
         summary = judge.judge(spark, place, expectation, out)
     finally:
-        spark.stop()
+        with suppress(Exception):  # a session that died already has said so
+            spark.stop()
     if args.json:
         print(json.dumps(summary.to_json(), indent=1))
     else:
