@@ -19,7 +19,18 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 HELP = "run the tests"
-PACKAGES = ("certs", "cli", "common", "infra", "plugins", "tools", "tests/unit", "tests/system", "tests/bench")
+PACKAGES = (
+    "certs",
+    "cli",
+    "common",
+    "infra",
+    "plugins",
+    "tools",
+    "tests/unit",
+    "tests/system",
+    "tests/bench",
+    "validate",
+)
 SHELL = (
     "kastellan",
     ".ci/run",
