@@ -67,12 +67,12 @@ class Facts:
     observers: tuple[Voter, ...]
     partitions: tuple[Partition, ...]
     features: dict[str, int]
-    unreachable: tuple[int, ...] = ()
+    silent: tuple[int, ...] = ()
     """Brokers that the cluster counts as there and that take no connection: it finds a dead one after seconds only."""
 
     @property
     def live(self) -> set[int]:
-        return {broker.id for broker in self.brokers if not broker.fenced} - set(self.unreachable)
+        return {broker.id for broker in self.brokers if not broker.fenced} - set(self.silent)
 
     def result(self) -> dict[str, Any]:
         """As the module returns it."""
@@ -81,7 +81,7 @@ class Facts:
             "mode": self.mode,
             "controller_id": self.controller_id,
             "brokers": [asdict(broker) for broker in self.brokers],
-            "unreachable": list(self.unreachable),
+            "silent": list(self.silent),
             "quorum": {
                 "voters": [asdict(voter) for voter in self.voters],
                 "observers": [asdict(voter) for voter in self.observers],
@@ -126,7 +126,7 @@ def read(cluster: Cluster) -> Facts:
         observers=_voters(quorum.leader_id, quorum.observers, quorum.current_voters) if quorum else (),
         partitions=partitions,
         features=dict(sorted(cluster.features.items())),
-        unreachable=_unreachable([broker for broker in brokers if not broker.fenced]),
+        silent=_silent([broker for broker in brokers if not broker.fenced]),
     )
 
 
@@ -153,7 +153,7 @@ def _brokers(cluster: Cluster) -> list[Broker]:
     ]
 
 
-def _unreachable(brokers: Sequence[Broker]) -> tuple[int, ...]:
+def _silent(brokers: Sequence[Broker]) -> tuple[int, ...]:
     def refuses(broker: Broker) -> bool:
         try:
             socket.create_connection((broker.host, broker.port), timeout=CONNECT_TIMEOUT_S).close()

@@ -65,7 +65,7 @@ def not_whole(facts: Facts, *, expected: Collection[int] = ()) -> list[str]:
     absent = sorted(set(expected) - facts.live)
     if absent:
         missing.append(f"brokers not there: {', '.join(map(str, absent))}")
-    dead = sorted(set(facts.unreachable) - set(absent))
+    dead = sorted(set(facts.silent) - set(absent))
     if dead:
         missing.append(f"brokers that take no connection: {', '.join(map(str, dead))}")
     fenced = [broker.id for broker in facts.brokers if broker.fenced and broker.id not in absent]
@@ -87,7 +87,7 @@ def not_whole(facts: Facts, *, expected: Collection[int] = ()) -> list[str]:
 
 def caught_up(voter: Voter, facts: Facts) -> bool:
     """A combined node that takes no connection is no voter to count on, however short ago it was heard of."""
-    return 0 <= voter.lag_ms <= VOTER_LAG_MS_MAX and voter.id not in facts.unreachable
+    return 0 <= voter.lag_ms <= VOTER_LAG_MS_MAX and voter.id not in facts.silent
 
 
 def _quorum(facts: Facts, node_id: int) -> tuple[list[str], list[str]]:

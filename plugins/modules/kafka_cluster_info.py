@@ -85,7 +85,7 @@ brokers:
   returned: success
   type: list
   elements: dict
-unreachable:
+silent:
   description: Ids of brokers that the cluster counts as there and that take no connection from here.
   returned: success
   type: list

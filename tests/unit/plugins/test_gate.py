@@ -48,13 +48,13 @@ def test_a_node_that_is_out_of_sync_anyway_may_go() -> None:
 
 def test_a_replica_that_died_a_moment_ago_does_not_count_as_in_sync() -> None:
     state = facts(partition((1, 2, 3), (1, 2, 3), 2), voters=0)
-    assert not may_stop(replace(state, unreachable=(3,)), 2).allowed
-    assert may_stop(replace(state, unreachable=(4,)), 2).allowed
-    assert not_whole(replace(state, unreachable=(3,))) == ["brokers that take no connection: 3"]
+    assert not may_stop(replace(state, silent=(3,)), 2).allowed
+    assert may_stop(replace(state, silent=(4,)), 2).allowed
+    assert not_whole(replace(state, silent=(3,))) == ["brokers that take no connection: 3"]
 
 
 def test_a_voter_that_died_a_moment_ago_does_not_count() -> None:
-    assert not may_stop(replace(facts(), unreachable=(4,)), 1).allowed
+    assert not may_stop(replace(facts(), silent=(4,)), 1).allowed
 
 
 def test_without_a_leader_of_the_quorum_nothing_is_stopped() -> None:
@@ -156,3 +156,8 @@ def test_facts_name_partitions() -> None:
     assert result["under_replicated"] == result["at_min_isr"] == ["t-0"]
     assert result["offline"] == result["under_min_isr"] == []
     assert facts(partition((1, 2), (1, 2), 2)).result()["at_min_isr"] == []
+
+
+def test_no_fact_has_a_name_that_means_something_to_ansible() -> None:
+    reserved = {"unreachable", "failed", "skipped", "changed", "msg", "rc", "exception", "warnings", "invocation"}
+    assert reserved.isdisjoint(facts().result())
