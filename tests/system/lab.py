@@ -110,6 +110,17 @@ class Lab:
         if stack != "local":
             shutil.copytree(self.folder / "inventories/local", self.folder / f"inventories/{stack}")
 
+    @contextlib.contextmanager
+    def described(self, stack: str, **changes: Any) -> Iterator[Path]:
+        """The same for as long as it is needed: other tests look whether git is clean."""
+        self.describe(stack, **changes)
+        path = self.folder / f"infra/stacks/{stack}.yaml"
+        try:
+            yield path
+        finally:
+            path.unlink()
+            shutil.rmtree(self.folder / f"inventories/{stack}")
+
     def remove(self) -> None:
         """Whatever a test left: its stacks by their records, then the folder."""
         for record in registry.records():

@@ -170,11 +170,11 @@ def test_after_a_power_cut_all_come_back_with_their_data(lab: Lab) -> None:
 
 def test_a_second_stack_stands_beside(lab: Lab) -> None:
     before = started(lab)
-    lab.describe("local-two", count=1, memory="512MiB", disk="256MiB")
-    lab.kastellan("up", "local-two", "--until", "hosts")
-    assert_well(lab, "local-two", count=1)
-    assert lab.outputs("local-two")["network"] != lab.outputs()["network"]
-    lab.kastellan("down", "local-two", "--yes")
+    with lab.described("local-two", count=1, memory="512MiB", disk="256MiB"):
+        lab.kastellan("up", "local-two", "--until", "hosts")
+        assert_well(lab, "local-two", count=1)
+        assert lab.outputs("local-two")["network"] != lab.outputs()["network"]
+        lab.kastellan("down", "local-two", "--yes")
     assert registry.record_of(lab.stack_id("local-two")) is None
     assert started(lab) == before
 

@@ -29,30 +29,28 @@ def test_a_range_in_use_is_refused(lab: Lab) -> None:
     """By the stack of another record, and by a network device that is not ours."""
     record = registry.record_of(lab.stack_id())
     assert record is not None
-    lab.describe("local-taken", count=1)
-    path = lab.folder / "infra/stacks/local-taken.yaml"
-    described = path.read_text()
-    path.write_text(described.replace("network: auto", f"network: {record.subnet}"))
-    said = refused(lab, "up", "local-taken")
-    assert f"{record.subnet} is in use on this machine by stack local of {lab.state()}" in said
-    subprocess.run(["ip", "link", "add", "kst-test-own", "type", "bridge"], check=True)
-    try:
-        subprocess.run(["ip", "address", "add", "198.19.77.9/24", "dev", "kst-test-own"], check=True)
-        path.write_text(described.replace("network: auto", "network: 198.19.77.0/24"))
-        assert "198.19.77.0/24 is in use on this machine by network device kst-test-own" in refused(
-            lab, "up", "local-taken"
-        )
-    finally:
-        subprocess.run(["ip", "link", "delete", "kst-test-own"], check=True)
-    lab.kastellan("down", "local-taken", "--yes")
+    with lab.described("local-taken", count=1) as path:
+        text = path.read_text()
+        path.write_text(text.replace("network: auto", f"network: {record.subnet}"))
+        said = refused(lab, "up", "local-taken")
+        assert f"{record.subnet} is in use on this machine by stack local of {lab.state()}" in said
+        path.write_text(text.replace("network: auto", "network: 198.19.77.0/24"))
+        subprocess.run(["ip", "link", "add", "kst-test-own", "type", "bridge"], check=True)
+        try:
+            subprocess.run(["ip", "address", "add", "198.19.77.9/24", "dev", "kst-test-own"], check=True)
+            said = refused(lab, "up", "local-taken")
+        finally:
+            subprocess.run(["ip", "link", "delete", "kst-test-own"], check=True)
+        assert "198.19.77.0/24 is in use on this machine by network device kst-test-own" in said
+        lab.kastellan("down", "local-taken", "--yes")
 
 
 def test_no_room_for_the_disks(lab: Lab) -> None:
-    lab.describe("local-huge", count=2, disk="900TiB")
-    said = refused(lab, "up", "local-huge")
-    assert "There is no room for the disks of 2 hosts." in said
-    assert "pulumi config set" in said
-    lab.kastellan("down", "local-huge", "--yes")
+    with lab.described("local-huge", count=2, disk="900TiB"):
+        said = refused(lab, "up", "local-huge")
+        assert "There is no room for the disks of 2 hosts." in said
+        assert "pulumi config set" in said
+        lab.kastellan("down", "local-huge", "--yes")
 
 
 def test_a_misspelt_config_key_is_named(lab: Lab) -> None:
@@ -103,8 +101,10 @@ def test_a_wrong_passphrase(lab: Lab) -> None:
 
 
 def test_a_stack_that_is_not_up_is_no_empty_inventory(lab: Lab) -> None:
-    lab.describe("local-never", count=1)
-    done = lab.native("ansible", "-i", "inventories/local-never", "-m", "ping", "all", check=False)
-    assert done.returncode != 0
-    assert "There is no stack 'local-never': it is not up. Run ./kastellan up local-never" in done.stdout + done.stderr
-    assert "./kastellan up local-never" in refused(lab, "status", "local-never")
+    with lab.described("local-never", count=1):
+        done = lab.native("ansible", "-i", "inventories/local-never", "-m", "ping", "all", check=False)
+        assert done.returncode != 0
+        assert (
+            "There is no stack 'local-never': it is not up. Run ./kastellan up local-never" in done.stdout + done.stderr
+        )
+        assert "./kastellan up local-never" in refused(lab, "status", "local-never")
