@@ -1,24 +1,27 @@
-"""Say whether a stack's hosts are well: each answers by its pinned key, systemd runs, disks have room.
-Exit code 0 if all are.
+"""Say whether a stack is well. Hosts: each answers by its pinned key, systemd runs, disks have room. Its cluster, once
+there is one: brokers, controller, quorum, replicas, certificates (playbooks/health.yml). Exit code 0 if all is.
 """
 
 from __future__ import annotations
 
 import json
 import subprocess
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cli.stack import StackHost, hosts_of
-from cli.surroundings import DEFAULT_STACK, checked_stack
+from cli.surroundings import DEFAULT_STACK, HOME, ROOT, checked_stack, environment
 from common.errors import EXIT_FAILED
 from common.ssh import ssh_argv
 
 if TYPE_CHECKING:
     import argparse
 
-HELP = "say whether the hosts are well"
+HELP = "say whether hosts and cluster are well"
 LOOK_TIMEOUT_S = 30
+HEALTH_TIMEOUT_S = 180
 # systemd's own word, then the fullest of the file systems that are disks.
 LOOK = """
 systemctl is-system-running
@@ -40,12 +43,46 @@ def run(arguments: argparse.Namespace) -> int:
     hosts = hosts_of(stack)
     with ThreadPoolExecutor(max_workers=16) as pool:
         seen = list(pool.map(look, hosts))
-    well = all(host["well"] for host in seen)
+    cluster = health(stack) if (HOME / stack / "cluster.json").exists() else None
+    well = all(host["well"] for host in seen) and (cluster is None or not cluster["problems"])
     if arguments.json:
-        print(json.dumps({"stack": stack, "well": well, "hosts": seen}, indent=1))
+        print(json.dumps({"stack": stack, "well": well, "hosts": seen, "cluster": cluster}, indent=1))
     else:
         show(stack, seen)
+        if cluster:
+            show_cluster(stack, cluster)
     return 0 if well else EXIT_FAILED
+
+
+def health(stack: str) -> dict[str, Any]:
+    """What playbook health writes down; `problems` alone where it could not get that far."""
+    with tempfile.TemporaryDirectory(prefix="kastellan-status-") as folder:
+        file = Path(folder) / "health.json"
+        argv = [
+            "ansible-playbook",
+            "-i",
+            f"inventories/{stack}",
+            "playbooks/health.yml",
+            "-e",
+            f"kafka_health_file={file}",
+        ]
+        try:
+            done = subprocess.run(
+                argv, cwd=ROOT, env=environment(), capture_output=True, text=True, timeout=HEALTH_TIMEOUT_S, check=False
+            )
+        except subprocess.TimeoutExpired:
+            return {"problems": [f"playbooks/health.yml did not end within {HEALTH_TIMEOUT_S} s"]}
+        if file.exists():
+            found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+            return found
+    return {"problems": [f"playbooks/health.yml could not look at it: {first_failure(done.stdout + done.stderr)}"]}
+
+
+def first_failure(output: str) -> str:
+    """The line that matters in what a playbook printed."""
+    lines = [line.strip() for line in output.splitlines()]
+    told = [line for line in lines if line.startswith(("fatal:", "[ERROR]", "ERROR", "msg:"))]
+    return next(iter(told), lines[-1] if lines else "it said nothing")
 
 
 def look(host: StackHost) -> dict[str, Any]:
@@ -72,14 +109,48 @@ def judge(lines: list[str]) -> dict[str, Any]:
 
 
 def show(stack: str, hosts: list[dict[str, Any]]) -> None:
-    rows = [("host", "address", "state", "detail", "roles")]
+    rows: list[tuple[str, ...]] = [("host", "address", "state", "detail", "roles")]
     rows += [(host["name"], host["address"], host["state"], host["detail"], ", ".join(host["roles"])) for host in hosts]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    for row in rows:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    show_table(rows)
     ill = [host["name"] for host in hosts if not host["well"]]
     print(
         f"\nNot well: {', '.join(ill)}. ./kastellan up {stack} repairs what it made."
         if ill
         else "\nAll hosts are well."
     )
+
+
+def show_cluster(stack: str, cluster: dict[str, Any]) -> None:
+    if "hosts" in cluster:
+        print(f"\nCluster {cluster['cluster_id']} ({cluster['mode']})")
+        show_table(cluster_rows(cluster))
+        counts = [
+            f"{name.replace('_', '-')} {len(cluster[name])}" for name in ("under_replicated", "offline", "at_min_isr")
+        ]
+        print(f"{cluster['topics']} topics, {cluster['partitions']} partitions: {', '.join(counts)}")
+    for problem in cluster["problems"]:
+        print(f"Problem: {problem}")
+    print(
+        f"Look closer: ansible-playbook -i inventories/{stack} playbooks/health.yml"
+        if cluster["problems"]
+        else "The cluster is well."
+    )
+
+
+def cluster_rows(cluster: dict[str, Any]) -> list[tuple[str, ...]]:
+    voters = {voter["id"]: voter for voter in (cluster["quorum"] or {}).get("voters", [])}
+    rows: list[tuple[str, ...]] = [("node", "id", "Kafka", "quorum", "lag", "certificate")]
+    for name, host in cluster["hosts"].items():
+        voter = voters.get(host["node_id"])
+        role = "controller" if host["controller"] else "voter" if voter else "-"
+        lag = f"{voter['lag']} records, {voter['lag_ms']} ms" if voter else "-"
+        days = host["certificate_days"]
+        left = "none" if days is None else f"{days:.0f} days"
+        rows.append((name, str(host["node_id"]), "runs" if host["running"] else "down", role, lag, left))
+    return rows
+
+
+def show_table(rows: list[tuple[str, ...]]) -> None:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    for row in rows:
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
