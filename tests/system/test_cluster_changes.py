@@ -11,6 +11,9 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
     AclOperation,
     AclPermissionType,
     AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
     ResourcePatternType,
     ResourceType,
     ScramCredentialInfo,
@@ -39,7 +42,9 @@ rm /tmp/k /tmp/c
 
 
 def meddle_with_the_cluster(admin: AdminClient) -> None:
-    """One of each kind: a topic, its setting, an ACL, a password."""
+    """One of each kind: a topic, another's setting, an ACL, a password."""
+    entry = ConfigEntry("retention.ms", "1000", incremental_operation=AlterConfigOpType.SET)
+    resource = ConfigResource(ResourceType.TOPIC, "Topic_Four", incremental_configs=[entry])
     admin.delete_topics(["Topic_Three"])["Topic_Three"].result()
     stray = AclBinding(
         ResourceType.TOPIC, "Topic_One", ResourcePatternType.LITERAL, "User:mallory", "*",
@@ -47,6 +52,7 @@ def meddle_with_the_cluster(admin: AdminClient) -> None:
     )  # fmt: skip
     other = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, 8192)
     answers = [
+        *admin.incremental_alter_configs([resource]).values(),
         *admin.create_acls([stray]).values(),
         *admin.alter_user_scram_credentials([UserScramCredentialUpsertion("usercc", other, b"another")]).values(),
     ]
@@ -54,10 +60,19 @@ def meddle_with_the_cluster(admin: AdminClient) -> None:
         answer.result()
 
 
+QUOTA = ("-e", '{"kafka_quotas": [{"user": "usercc", "quotas": {"producer_byte_rate": 50000000}}]}')
+MEDDLE_QUOTA = (
+    "sudo kafka-configs.sh --bootstrap-server broker-1:9092 --command-config /etc/kafka/admin.properties --alter "
+    "--entity-type users --entity-name usercc --add-config producer_byte_rate=1000"
+)
+
+
 def test_drift_names_each_change_and_site_repairs_exactly_those(cluster: Cluster) -> None:
+    assert cluster.play("site", *QUOTA).changed == 1
+    cluster.lab.ssh("broker-1", MEDDLE_QUOTA)
     cluster.lab.ssh("broker-2", f"sudo sh -c '{MEDDLE}' 2>/dev/null")
     meddle_with_the_cluster(AdminClient(cluster.bundle("admin", mtls=True), logger=SILENT))
-    drift = cluster.play("drift", check=False)
+    drift = cluster.play("drift", *QUOTA, check=False)
     assert drift.code != 0
     for line in (
         "settings: /etc/kafka/server.properties (+num.io.threads=9)",
@@ -66,16 +81,19 @@ def test_drift_names_each_change_and_site_repairs_exactly_those(cluster: Cluster
         "host: live inet kastellan",
         "certificates of hosts: broker-2: it was not signed by",
         "topics: create topic Topic_Three",
+        "topics: configure topic Topic_Four: retention.ms 1000 -> 36000000",
+        "quotas: quota of user usercc: producer_byte_rate 1000 -> 50000000",
         "users: alter user usercc: SCRAM-SHA-512, new password",
         "ACLs: not declared: User:mallory allow read on topic Topic_One",
     ):
         assert line in drift.output, line
     assert write(cluster.bundle("usercc"), "Topic_One", timeout_s=4) != [""]
 
-    repaired = cluster.play("site", "-e", "kafka_remove_strays=true")
+    repaired = cluster.play("site", *QUOTA, "-e", "kafka_remove_strays=true")
     assert repaired.restarted == ["broker-2"]
     assert write(cluster.bundle("usercc"), "Topic_Three") == [""]
-    assert cluster.play("site").changed == 0
+    assert cluster.play("site", *QUOTA).changed == 0
+    assert cluster.play("site", "-e", "kafka_remove_strays=true").changed == 1  # the quota is declared no more
 
 
 def test_a_changed_setting_rolls_and_loses_nothing(cluster: Cluster) -> None:

@@ -12,57 +12,21 @@ import random
 import signal
 import subprocess
 import time
+from typing import TYPE_CHECKING
 
 import pytest
 
 from common.wait import wait_until
 from tests.system.conftest import assert_marks, assert_well
-from tests.system.lab import Lab, command_of, descendants, signal_all
+from tests.system.interrupting import STEPS, begun, clear_notes, interrupt, notes, start_up
+
+if TYPE_CHECKING:
+    from tests.system.lab import Lab
 
 pytestmark = pytest.mark.system
 
-# Step -> what the provider notes when it begins. The network has no host to note it: its bridge tells.
-STEPS = {"network": "", "mount": "boot", "boot": "login", "keys": "keys"}
 SEED = int(os.environ.get("KASTELLAN_TEST_SEED", "20261118"))
 POINTS = 10
-
-
-def notes(lab: Lab) -> str:
-    return "".join(path.read_text() for path in sorted(lab.state().glob("machines/*/steps")))
-
-
-def clear_notes(lab: Lab) -> None:
-    for path in lab.state().glob("machines/*/steps"):
-        path.unlink()
-
-
-def begun(lab: Lab, step: str) -> bool:
-    if step == "network":
-        return os.path.exists(f"/sys/class/net/kst-{lab.stack_id()}")  # noqa: PTH110 - sysfs, by its name
-    return f" {STEPS[step]}\n" in notes(lab)
-
-
-def start_up(lab: Lab) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        ["./kastellan", "up", "--until", "hosts"], cwd=lab.folder, env=lab.environ(), start_new_session=True,
-        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
-
-
-def interrupt(process: subprocess.Popen[bytes], number: signal.Signals, victims: str = "all") -> None:
-    """Ctrl-C reaches the foreground's group, as a terminal sends it. SIGKILL takes everything that `up` started, also
-    hosts that boot; or the engine alone, so that its providers go on without it.
-    """
-    assert process.poll() is None, "it ended before it could be interrupted"
-    if number == signal.SIGINT:
-        os.killpg(process.pid, number)
-    else:
-        below = descendants(process.pid)
-        if victims == "engine":
-            below = [pid for pid in below if command_of(pid) == "pulumi"]
-            assert below, "there is no engine to kill"
-        signal_all([process.pid, *below], number)
-    process.wait(timeout=120)
 
 
 def interrupt_after(process: subprocess.Popen[bytes], after_s: float, number: signal.Signals) -> None:
@@ -111,6 +75,22 @@ def cycle_at_step(lab: Lab, step: str, number: signal.Signals, victims: str = "a
 )
 def test_up_interrupted_at_a_step_goes_on(lab: Lab, step: str, number: signal.Signals, victims: str) -> None:
     cycle_at_step(lab, step, number, victims)
+
+
+@pytest.mark.long
+def test_the_native_remedy_after_a_kill_is_the_documented_one(lab: Lab) -> None:
+    lab.power_cut()
+    clear_notes(lab)
+    process = start_up(lab)
+    assert wait_until(lambda: begun(lab, "mount") or process.poll() is not None, timeout_s=60, every_s=0.001)
+    interrupt(process, signal.SIGKILL)
+    flags = ("--yes", "--skip-preview", "--stack", "local")
+    refused = lab.native("pulumi", "up", "--refresh", *flags, check=False)
+    assert "the stack is currently locked" in refused.stdout + refused.stderr
+    lab.native("pulumi", "cancel", "--yes", "--stack", "local")
+    lab.native("pulumi", "up", "--refresh", *flags)
+    assert_well(lab)
+    assert_marks(lab)
 
 
 @pytest.mark.long
