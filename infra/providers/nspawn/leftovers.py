@@ -5,6 +5,7 @@ Standard library only: `doctor` runs where nothing is prepared.
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -46,7 +47,12 @@ def find() -> list[Leftover]:
 def clean(leftover: Leftover) -> None:
     """Only what belongs to the record; files of a stack that may be started again are not touched."""
     record = leftover.record
-    with registry.machine_lock():  # no network is made meanwhile
+    with contextlib.ExitStack() as held:
+        for host, address in record.hosts.items():  # none is started meanwhile
+            machine = Machine(record.state_dir, record.stack_id, host, address)
+            if machine.folder.parent.is_dir():
+                held.enter_context(machine.lock())
+        held.enter_context(registry.machine_lock())  # and no network is made
         if _of(record) is None:
             return  # it came up since it was found
         for host in leftover.hosts:
