@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import resource
 import socket
 import subprocess
 import sys
@@ -285,3 +286,12 @@ def test_only_plugins_whose_engine_is_gone_are_ended(tmp_path: Path, monkeypatch
             for process in started:
                 process.kill()
                 process.wait()
+
+
+def test_a_second_start_costs_less_than_a_second() -> None:
+    """Of the processor: this machine may be busy with something else."""
+    subprocess.run(["./kastellan", "--help"], cwd=ROOT, check=True, capture_output=True, timeout=120)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(["./kastellan", "--help"], cwd=ROOT, check=True, capture_output=True, timeout=120)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 1

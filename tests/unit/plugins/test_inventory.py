@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
+import json
+import os
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -93,3 +96,29 @@ def test_an_inventory_outside_a_checkout_must_name_it(tmp_path: Path) -> None:
     with pytest.raises(AnsibleParserError, match="set project_dir"):
         plugin.nearest_project(tmp_path)
     assert plugin.nearest_project(ROOT / "inventories/local") == ROOT
+
+
+@pytest.mark.parametrize(("extra", "asked"), [("", 2), ("cache: true\ncache_plugin: ansible.builtin.jsonfile\n", 1)])
+def test_outputs_are_kept_only_where_that_was_asked_for(tmp_path: Path, extra: str, asked: int) -> None:
+    """Against a stand-in for Pulumi that writes down every call."""
+    (tmp_path / "Pulumi.yaml").write_text("name: x\nruntime: python\n")
+    stand_in = tmp_path / "bin" / "pulumi"
+    stand_in.parent.mkdir()
+    stand_in.write_text(f"#!/bin/sh\necho called >> {tmp_path}/calls\necho '{json.dumps({'hosts': [HOST]})}'\n")
+    stand_in.chmod(0o755)
+    folder = tmp_path / "inventories" / "local"
+    folder.mkdir(parents=True)
+    place = f"cache_connection: {tmp_path}/cache\n" if extra else ""
+    (folder / "kastellan.yml").write_text(f"plugin: kastellan.kafka.pulumi\n{extra}{place}")
+    environ = {
+        **os.environ,
+        "PATH": f"{stand_in.parent}:{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "ANSIBLE_COLLECTIONS_PATH": str(ROOT / ".kastellan/collections"),
+    }
+    for _ in range(2):
+        done = subprocess.run(
+            ["ansible-inventory", "-i", str(folder), "--graph"],
+            cwd=tmp_path, env=environ, capture_output=True, text=True, timeout=60, check=True,
+        )  # fmt: skip
+        assert "broker-1" in done.stdout
+    assert (tmp_path / "calls").read_text().count("called") == asked
