@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from infra.providers.nspawn.cgroup import HostGroup
+from tests.system.canaries import leaks, secrets_of, watched_processes
 from tests.system.cluster_fixtures import Cluster, read, write
 from tests.system.lab import new_lab
 
@@ -137,6 +138,10 @@ def test_reset_asks_for_the_right_answer_and_then_leaves_nothing(shaped: Cluster
             host, "ls -d /etc/kafka /var/lib/kafka/data /opt/kafka /etc/systemd/system/kafka.service", check=False
         )
         assert left == ""
-    shaped.play("site")
+    with watched_processes(shaped.lab, "broker-1") as seen, watched_processes(shaped.lab, "controller-1") as more:
+        shaped.play("site")
     assert (state / "cluster-id").read_text().strip() != cluster_id
+    (watched,) = more.values()
+    assert "java" in watched
+    assert leaks({**seen, **more}, secrets_of(shaped)) == []
     assert write(shaped.bundle("usercc"), "kept") == [""]

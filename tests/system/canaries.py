@@ -1,0 +1,97 @@
+"""Where a stack's secrets could have leaked to: every place is read once, then searched for each of them."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.system.cluster_fixtures import Cluster
+    from tests.system.lab import Lab
+
+# What a host shows to whoever may look; /etc/kafka holds secrets rightly, closed to others.
+HOST_PLACES = {
+    "processes": "cat /proc/[0-9]*/cmdline /proc/[0-9]*/environ",
+    "journal": "journalctl --no-pager",
+    "unit": "systemctl show kafka; systemctl cat kafka",
+    "logs": "find /var/log -type f ! -path '*/journal/*' -exec cat {} +",
+    "temporary files and homes": "find /tmp /var/tmp /root /home /run/user -xdev -type f -exec cat {} +",
+}
+WATCH = "while :; do cat /proc/[0-9]*/cmdline; done > /run/kastellan-watch 2>/dev/null"
+
+
+def forms(secret: str) -> set[str]:
+    """As it stands, in hex, in a URL, and the part of its base64 that no neighbour changes, however it is aligned."""
+    raw = secret.encode()
+    found = {secret, raw.hex(), raw.hex().upper(), quote(secret, safe="")}
+    for shift in range(3):
+        encoded = base64.b64encode(b"\0" * shift + raw).decode()
+        found.add(encoded[-(-shift * 8 // 6) : (shift + len(raw)) * 8 // 6])
+    return found
+
+
+def secrets_of(cluster: Cluster) -> dict[str, str]:
+    """Passwords of users; the key of the vault; the key of the authority, by a line of its body."""
+    state = cluster.lab.state()
+    found = {user: str(cluster.bundle(user)["sasl.password"]) for user in cluster.document()["users"]}
+    found["vault"] = (state / "vault-password").read_text().strip()
+    for path in sorted((state / "pki").rglob("*.key")):
+        found[path.name] = path.read_text().splitlines()[1]
+    return found
+
+
+def places_of_host(lab: Lab, host: str) -> dict[str, str]:
+    return {
+        f"{host}: {name}": lab.ssh(host, f"sudo sh -c \"({command}) 2>/dev/null | tr '\\\\0' ' '\"", check=False)
+        for name, command in HOST_PLACES.items()
+    }
+
+
+def places_of_controller(cluster: Cluster) -> dict[str, str]:
+    lab = cluster.lab
+    tracked = subprocess.run(["git", "grep", "-hI", ""], cwd=lab.folder, capture_output=True, text=True, check=True)
+    pulumi = [path for path in (lab.folder / ".kastellan" / "pulumi").rglob("*") if path.name != "passphrase"]
+    return {
+        "Ansible at -vvv": cluster.play("site", "-vvv", "--diff").output,
+        "Pulumi's export": lab.native("pulumi", "stack", "export").stdout,
+        "Pulumi's files": "".join(path.read_text(errors="replace") for path in pulumi if path.is_file()),
+        "git": tracked.stdout,
+        "vault": (lab.state() / "secrets.yml").read_text(),
+        "cluster.json": (lab.state() / "cluster.json").read_text(),
+    }
+
+
+def leaks(places: dict[str, str], secrets: dict[str, str]) -> list[str]:
+    return [
+        f"{name} in {place}"
+        for name, secret in secrets.items()
+        for place, content in places.items()
+        if any(form in content for form in forms(secret))
+    ]
+
+
+@contextlib.contextmanager
+def watched_processes(lab: Lab, host: str) -> Iterator[dict[str, str]]:
+    """Every command line on the host while something happens there, as fast as it can be read."""
+    seen: dict[str, str] = {}
+    unit = "--unit kastellan-watch --collect"
+    lab.ssh(host, f"sudo systemd-run --quiet {unit} sh -c '{WATCH}'")
+    try:
+        yield seen
+    finally:
+        lab.ssh(host, "sudo systemctl stop kastellan-watch", check=False)
+        seen[f"{host}: command lines meanwhile"] = lab.ssh(
+            host, "sudo cat /run/kastellan-watch | tr '\\0' ' ' | sort -u; sudo rm -f /run/kastellan-watch"
+        )
+
+
+def plant(lab: Lab, host: str, text: str) -> Path:
+    path = Path("/tmp/kastellan-canary")  # noqa: S108 - on a host of the test's own
+    lab.ssh(host, f"printf %s {text!r} > {path}")
+    return path
