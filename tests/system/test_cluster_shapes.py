@@ -45,10 +45,10 @@ kafka_ca_key: {folder}/between.key
 AUTHORITY = """
 set -eu
 new="openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes"
-$new -x509 -days 30 -subj "/CN=Corporate root" -keyout root.key -out root.pem
+$new -x509 -days 900 -subj "/CN=Corporate root" -keyout root.key -out root.pem
 printf 'basicConstraints=critical,CA:TRUE,pathlen:0\\nkeyUsage=critical,keyCertSign,cRLSign\\nsubjectKeyIdentifier=hash\\n' > ca.ext
 $new -subj "/CN=Corporate issuing" -keyout between.key |
-    openssl x509 -req -CA root.pem -CAkey root.key -days 20 -extfile ca.ext -out between.pem
+    openssl x509 -req -CA root.pem -CAkey root.key -days 800 -extfile ca.ext -out between.pem
 """
 
 
