@@ -1,0 +1,72 @@
+"""Verdicts and counts in words: the same ones on the page, in report.json and in junit.xml."""
+
+from __future__ import annotations
+
+from typing import Any
+
+PASSED, FAILED, UNKNOWN, SKIPPED = "passed", "failed", "unknown", "not-applicable"
+SEVERITY = {SKIPPED: 0, PASSED: 1, UNKNOWN: 2, FAILED: 3}
+
+
+def worst(verdicts: list[str]) -> str:
+    """A word that is no verdict proves nothing, so it counts as unknown."""
+    return max((x if x in SEVERITY else UNKNOWN for x in verdicts), key=SEVERITY.__getitem__, default=UNKNOWN)
+
+
+def many(n: int, one: str, more: str = "") -> str:
+    return f"{n:,} {one if n == 1 else more or one + 's'}"
+
+
+def seconds(value: float | None) -> str:
+    """A length of time as people say it."""
+    if value is None:
+        return "–"
+    if value < 1:
+        return f"{value * 1000:.0f} ms"
+    if value < 120:  # noqa: PLR2004  two minutes are still read as seconds
+        return f"{value:.1f} s"
+    minutes, rest = divmod(round(value), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
+
+
+def of_run(verdict: str, totals: dict[str, Any]) -> str:
+    """What the run showed, for somebody who reads one sentence."""
+    ran = sum(n for word, n in totals["scenarios"].items() if word != SKIPPED)
+    if not ran:
+        return "No scenario was run, so nothing was shown."
+    if verdict == PASSED:
+        return "The cluster kept what it promised. " + of_records(totals)
+    if verdict == FAILED:
+        bad = many(totals["scenarios"][FAILED], "scenario")
+        return f"The cluster broke a promise in {bad} of {ran}. " + of_records(totals)
+    open_ones = totals["scenarios"][UNKNOWN]
+    if not open_ones:
+        return "The run did not come to its end, so it proves nothing yet. " + of_records(totals)
+    return f"{many(open_ones, 'scenario')} of {ran} could not be decided. " + of_records(totals)
+
+
+def of_records(totals: dict[str, Any]) -> str:
+    """Kept, lost, repeated. What was lost where that was expected is said as such."""
+    acked = totals["acked"]
+    if not acked:
+        return "No record was acknowledged."
+    said = [f"Of {many(acked, 'acknowledged record')} {totals['found']:,} were found again"]
+    said.append(f"{totals['lost']:,} {'was' if totals['lost'] == 1 else 'were'} lost{_expected(totals)}")
+    said.append(f"{totals['repeated']:,} stood in the log more than once")
+    rest = [f"{totals[name]:,} {text}" for name, text in _REST if totals[name]]
+    return ", ".join(said[:-1]) + " and " + said[-1] + (f" ({'; '.join(rest)})" if rest else "") + "."
+
+
+_REST = (
+    ("expired", "gone by retention or compaction, as promised"),
+    ("withdrawn", "gone with transactions that did not commit"),
+    ("undecided", "could not be decided"),
+)
+
+
+def _expected(totals: dict[str, Any]) -> str:
+    expected = totals["lost_expected"]
+    if not expected or not totals["lost"]:
+        return ""
+    return " (all where the settings allow it)" if expected == totals["lost"] else f" ({expected:,} of them expected)"
