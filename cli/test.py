@@ -48,7 +48,7 @@ LINTERS = (
     ("shellcheck", *SHELL),
     ("ansible-lint", "--offline", "-q", "--profile", "production"),
 )
-TIERS = {"fast": "not system and not spark and not long", "normal": "not long", "all": ""}
+TIERS = {"fast": "not system and not spark and not browser and not long", "normal": "not long", "all": ""}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -9,6 +9,7 @@ from validate.report import folder, outages, series, words
 from validate.report.faults import fault_spans, isr_spans
 from validate.report.look import commands
 from validate.report.moments import apart_s
+from validate.report.rare import rare_findings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,7 +19,6 @@ _RUN = ("run_id", "seed", "suite", "started_at", "ended_at", "kastellan")
 _TOLD = ("title", "teaches", "suites", "started_at", "ended_at", "explanation", "bounds", "configured", "reproduce")
 _ACKED = ("found", "expired", "withdrawn", "undecided", "lost")
 _SECRET = re.compile(r"passw|secret|jaas|token|credential|private|\.key$|key\.pem|\.pem$", re.IGNORECASE)
-# A ledger without probes is one of a scenario that watches nothing; these folders say what there was to see.
 _SUMMED = ("sent", "acked", "refused", "unknown", "log", "foreign", "delivered")
 
 
@@ -40,11 +40,15 @@ def build(path: Path) -> dict[str, Any]:
         "cluster": cluster,
         "machine": without_secrets(run.get("machine") or {}),
         "verdict": verdict,
-        "sentence": words.of_run(verdict, totals),
+        "sentence": words.of_run(verdict, totals, _names(scenarios)),
         "reasons": reasons,
         "totals": totals,
         "scenarios": scenarios,
     }
+
+
+def _names(scenarios: list[dict[str, Any]]) -> dict[str, list[str]]:
+    return {word: [x["id"] for x in scenarios if x["verdict"] == word] for word in words.SEVERITY}
 
 
 def without_secrets(value: Any, name: str = "") -> Any:
@@ -76,26 +80,25 @@ def _scenario(one: folder.ScenarioFiles, path: Path, cluster: dict[str, Any]) ->
     faults, isr = fault_spans(one.faults), isr_spans(one.isr)
     findings = (one.summary or {}).get("findings") or []
     verdict, reasons = _verdict(one)
-    lasted = apart_s(entry.get("started_at"), entry.get("ended_at"))
+    seen = {"faults": faults, "isr": isr, "findings": findings, "ledger": one.ledger.is_dir()}
     return {
         "id": one.id,
         **{name: entry.get(name) for name in _TOLD},
-        "duration_s": lasted,
+        "duration_s": apart_s(entry.get("started_at"), entry.get("ended_at")),
         "verdict": verdict,
         "reasons": reasons,
         "notes": one.notes + sent.problems + problems + _disagreement(sent, one.summary),
         "summary": one.summary,
+        "more_findings": rare_findings(one.findings, one.summary),
         "counts": _counts(one.summary),
         "expect": without_secrets(one.expect),
         "settings": sent.settings,
         "phases": [_phase(x) for x in entry.get("phases") or [] if isinstance(x, dict)],
         "timeline": sent.to_json(),
         "faults": faults,
-        "outages": outages.table(found, said, one.expect),
+        "outages": outages.table(found, said, one.expect, faults),
         "isr": isr,
-        "look_closer": commands(
-            one.id, entry.get("reproduce"), path, cluster, {"faults": faults, "isr": isr, "findings": findings}
-        ),
+        "look_closer": commands(one.id, entry.get("reproduce"), path, cluster, seen),
     }
 
 

@@ -17,7 +17,14 @@ def fault_spans(rows: list[Row]) -> list[Row]:
     for at, row in sorted(timed, key=lambda x: x[0]):
         key = (str(row["fault"]), str(row["target"]))
         if row["phase"] == "begin" or key not in open_now:
-            open_now[key] = {"fault": key[0], "target": key[1], "begin": None, "bit": None, "healed": None, "detail": ""}
+            open_now[key] = {
+                "fault": key[0],
+                "target": key[1],
+                "begin": None,
+                "bit": None,
+                "healed": None,
+                "detail": "",
+            }
             found.append(open_now[key])
         one = open_now[key]
         if row["phase"] in ("begin", "bit", "healed"):

@@ -1,4 +1,4 @@
-"""The run folder: what lies in it, read leniently. Whatever is damaged becomes a note of its scenario, never a crash."""
+"""The run folder: what lies in it, read leniently. What is damaged becomes a note of its scenario, never a crash."""
 
 from __future__ import annotations
 
@@ -97,10 +97,16 @@ def _read_summary(one: ScenarioFiles, path: Path) -> None:
     except (OSError, ValueError) as error:
         one.notes.append(f"{path.name}: not readable ({_first_line(error)})")
         return
-    if isinstance(content, dict) and isinstance(content.get("verdict"), str):
+    if _is_judgement(content):
         one.summary = content
     else:
-        one.notes.append(f"{path.name}: no judgement, it names no verdict")
+        one.notes.append(f"{path.name}: not what the judge writes, so it decides nothing")
+
+
+def _is_judgement(content: Any) -> bool:
+    if not isinstance(content, dict) or content.get("verdict") not in ("passed", "failed", "unknown"):
+        return False
+    return all(isinstance(content.get(name, {}), dict) for name in ("checked", "acked", "counts"))
 
 
 def _read_expectation(one: ScenarioFiles) -> None:

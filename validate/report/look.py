@@ -18,9 +18,11 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 def commands(
     scenario_id: str, reproduce: str | None, run: Path, cluster: dict[str, Any], seen: dict[str, Any]
 ) -> list[dict[str, str]]:
-    """`what` it shows and the `command`, from the cheapest to the closest look; `seen`: faults, isr and findings."""
-    ledger = _shown(run / "ledger" / scenario_id)
-    listed = [{"what": "Judge this ledger again", "command": f"python -m validate judge {shlex.quote(ledger)}"}]
+    """`what` it shows and the `command`, the cheapest look first; `seen`: faults, isr, findings, ledger."""
+    listed = []
+    if seen["ledger"]:
+        ledger = shlex.quote(_shown(run / "ledger" / scenario_id))
+        listed.append({"what": "Judge this ledger again", "command": f"python -m validate judge {ledger}"})
     if reproduce:
         listed.append({"what": "Run the scenario again", "command": reproduce})
     listed += _logs(cluster, seen["findings"], seen["isr"])
@@ -42,15 +44,12 @@ def _on(cluster: dict[str, Any], host: str, command: str) -> str:
     return f"{shlex.join(login)} {plain}"
 
 
-def _logs(
-    cluster: dict[str, Any], findings: list[dict[str, Any]], isr: list[dict[str, Any]]
-) -> list[dict[str, str]]:
+def _logs(cluster: dict[str, Any], findings: list[dict[str, Any]], isr: list[dict[str, Any]]) -> list[dict[str, str]]:
     """The bytes on disk around the first violations, on a host that holds them."""
     listed: dict[tuple[str, int], dict[str, str]] = {}
     for finding in findings:
-        topic, partition, offset = (finding.get(name) for name in ("topic", "partition", "offset"))
-        of_record = finding.get("verdict") == "violation" and topic is not None and partition is not None
-        if not of_record or (topic, partition) in listed:
+        topic, partition, offset = finding.get("topic"), finding.get("partition"), finding.get("offset")
+        if finding.get("verdict") != "violation" or topic is None or partition is None or (topic, partition) in listed:
             continue
         host = _holder(cluster, topic, partition, isr)
         if host is None:

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from validate.ledger.files import parquet_files
-from validate.report.moments import SECOND_US, iso
+from validate.report.moments import SECOND_US, iso, micros
 from validate.report.series import micros_of
 
 if TYPE_CHECKING:
@@ -136,7 +136,12 @@ def read_findings(folder: Path) -> dict[Key, dict[str, Any]]:
     return said
 
 
-def table(found: dict[Key, list[Span]], said: dict[Key, dict[str, Any]], expect: dict[str, Any]) -> list[dict[str, Any]]:
+def table(
+    found: dict[Key, list[Span]],
+    said: dict[Key, dict[str, Any]],
+    expect: dict[str, Any],
+    faults: list[dict[str, Any]],
+) -> list[dict[str, Any]]:
     """One row per series with an outage, the longest first. Where the judge spoke, its numbers are taken."""
     rows = []
     for key in found.keys() | said.keys():
@@ -149,7 +154,7 @@ def table(found: dict[Key, list[Span]], said: dict[Key, dict[str, Any]], expect:
             "low_s": round(worst.low_s, 3) if worst else None,
             "high_s": round(worst.high_s, 3) if worst else None,
             "verdict": None,
-            "faults": "",
+            "faults": _during(worst, faults) if worst else "",
             **said.get(key, {}),
             "bound_s": bound(expect, *key[:3]),
             "times": len(each),
@@ -160,6 +165,16 @@ def table(found: dict[Key, list[Span]], said: dict[Key, dict[str, Any]], expect:
         }
         rows.append(row)
     return sorted(rows, key=lambda r: (-(r["high_s"] or 0), *(r[name] for name in _KEY)))
+
+
+def _during(one: Span, faults: list[dict[str, Any]]) -> str:
+    """The faults of that time, for outages that nobody has judged yet."""
+    names = []
+    for fault in faults:
+        begin, healed = micros(fault["begin"] or fault["bit"]), micros(fault["healed"])
+        if begin is not None and begin <= one.until_us and (healed is None or healed >= one.since_us):
+            names.append(f"{fault['fault']} of {fault['target']}")
+    return ", ".join(dict.fromkeys(names))
 
 
 def _told(one: Span) -> dict[str, Any]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 PASSED, FAILED, UNKNOWN, SKIPPED = "passed", "failed", "unknown", "not-applicable"
+_NAMED = 4  # more names than this make no sentence
+NOTHING = "\N{EN DASH}"  # stands where there is no number
 SEVERITY = {SKIPPED: 0, PASSED: 1, UNKNOWN: 2, FAILED: 3}
 
 
@@ -20,7 +22,7 @@ def many(n: int, one: str, more: str = "") -> str:
 def seconds(value: float | None) -> str:
     """A length of time as people say it."""
     if value is None:
-        return "–"
+        return NOTHING
     if value < 1:
         return f"{value * 1000:.0f} ms"
     if value < 120:  # noqa: PLR2004  two minutes are still read as seconds
@@ -30,20 +32,27 @@ def seconds(value: float | None) -> str:
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
 
 
-def of_run(verdict: str, totals: dict[str, Any]) -> str:
-    """What the run showed, for somebody who reads one sentence."""
+def of_run(verdict: str, totals: dict[str, Any], names: dict[str, list[str]]) -> str:
+    """What the run showed, for somebody who reads one sentence. `names`: the scenarios of each verdict."""
     ran = sum(n for word, n in totals["scenarios"].items() if word != SKIPPED)
     if not ran:
         return "No scenario was run, so nothing was shown."
     if verdict == PASSED:
-        return "The cluster kept what it promised. " + of_records(totals)
+        return f"The cluster kept what it promised in {_all(ran)}. {of_records(totals)}"
     if verdict == FAILED:
-        bad = many(totals["scenarios"][FAILED], "scenario")
-        return f"The cluster broke a promise in {bad} of {ran}. " + of_records(totals)
-    open_ones = totals["scenarios"][UNKNOWN]
-    if not open_ones:
-        return "The run did not come to its end, so it proves nothing yet. " + of_records(totals)
-    return f"{many(open_ones, 'scenario')} of {ran} could not be decided. " + of_records(totals)
+        return f"The cluster broke a promise in {_some(names[FAILED], ran)}. {of_records(totals)}"
+    if not names[UNKNOWN]:
+        return f"The run did not come to its end, so it proves nothing yet. {of_records(totals)}"
+    return f"Nothing was broken, but {_some(names[UNKNOWN], ran)} could not be decided. {of_records(totals)}"
+
+
+def _all(ran: int) -> str:
+    return "the one scenario that was run" if ran == 1 else f"all {ran} scenarios"
+
+
+def _some(names: list[str], ran: int) -> str:
+    shown = ", ".join(names[:_NAMED]) + (" ..." if len(names) > _NAMED else "")
+    return f"{len(names)} of {many(ran, 'scenario')} ({shown})"
 
 
 def of_records(totals: dict[str, Any]) -> str:

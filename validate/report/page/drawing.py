@@ -79,7 +79,9 @@ def faults(scenario: dict[str, Any], scale: Scale, bottom: float) -> list[Html]:
         left, right = scale.x(known[0]), scale.x(scale.end_us if healed is None else healed)
         width = max(1.5, round(right - left, 1))
         name = f"{fault['fault']} {fault['target']}"
-        told = f"{name}: begun {fault['begin']}, bit {fault['bit'] or 'never seen'}, healed {fault['healed'] or 'never'}"
+        told = (
+            f"{name}: begun {fault['begin']}, bit {fault['bit'] or 'never seen'}, healed {fault['healed'] or 'never'}"
+        )
         said = name + ("" if healed is not None else ", not healed")
         shade = el("rect", x=left, y=y, width=width, height=round(bottom - y, 1), class_="shade")
         bar = el("rect", el("title", told), x=left, y=y + 1, width=width, height=ROW - 3, class_="fault")
@@ -88,7 +90,13 @@ def faults(scenario: dict[str, Any], scale: Scale, bottom: float) -> list[Html]:
             drawn.append(el("line", x1=scale.x(bit), x2=scale.x(bit), y1=y, y2=bottom, class_="bit"))
         right_half = left > LEFT + PLOT * 0.7
         drawn.append(
-            el("text", said, x=left - 4 if right_half else left + 4, y=y + ROW - 5, class_="end name" if right_half else "name")
+            el(
+                "text",
+                said,
+                x=left - 4 if right_half else left + 4,
+                y=y + ROW - 5,
+                class_="end name" if right_half else "name",
+            )
         )
     return drawn
 
@@ -118,4 +126,13 @@ def clock(at_us: int) -> str:
 def picture(height: float, title: str, told: str, content: list[Any], **more: Any) -> Html:
     """The frame of a drawing: named and described for those who do not see it."""
     box = f"0 0 {WIDTH} {round(height)}"
-    return el("svg", el("title", title), el("desc", told), content, viewBox=box, role="img", aria_label=f"{title}. {told}", **more)
+    return el(
+        "svg",
+        el("title", title),
+        el("desc", told),
+        content,
+        viewBox=box,
+        role="img",
+        aria_label=f"{title}. {told}",
+        **more,
+    )

@@ -6,23 +6,40 @@ import json
 from typing import Any
 
 from validate.report import words
-from validate.report.page.markup import Html, el, listed, table
 from validate.report.page.marks import of_finding
+from validate.report.page.markup import Html, el, listed, table
 
 # In the page; with about a hundred bytes each it stays below half a megabyte.
 MOST = 4_000
 FIRST_PAGE = 25
 COLUMNS = ("verdict", "anomaly", "scenario", "topic", "partition", "offset", "producer", "seq", "attempt", "detail")
+_RANK = {"violation": 0, "expected": 1, "allowed": 2}
 _NUMBERS = {4, 5, 7, 8}
 
 
 def chosen(report: dict[str, Any]) -> list[list[Any]]:
     """As many of each scenario as there is room for: first an equal share each, then what is left in their order."""
-    lists = [[_row(one["id"], x) for x in (one["summary"] or {}).get("findings") or []] for one in report["scenarios"]]
+    lists = [[_row(one["id"], x) for x in _varied(of(one))] for one in report["scenarios"]]
     share = MOST // max(1, len([x for x in lists if x]))
     rows = [row for each in lists for row in each[:share]]
     rest = [row for each in lists for row in each[share:]]
-    return rows + rest[: MOST - len(rows)]
+    return sorted(rows + rest[: MOST - len(rows)], key=lambda row: _RANK.get(row[0], 0))
+
+
+def of(scenario: dict[str, Any]) -> list[dict[str, Any]]:
+    """All that report.json lists of a scenario."""
+    return [*((scenario["summary"] or {}).get("findings") or []), *scenario["more_findings"]]
+
+
+def _varied(listed_ones: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The first of each kind, then the second of each: a cut leaves some of every kind."""
+    seen: dict[tuple[Any, Any], int] = {}
+    turns = []
+    for finding in listed_ones:
+        kind = (finding.get("anomaly"), finding.get("verdict"))
+        seen[kind] = seen.get(kind, -1) + 1
+        turns.append((seen[kind], finding))
+    return [finding for _, finding in sorted(turns, key=lambda x: x[0])]
 
 
 def _row(scenario: str, finding: dict[str, Any]) -> list[Any]:
@@ -39,7 +56,9 @@ def findings(report: dict[str, Any]) -> Html:
     if not whole and not rows:
         return el("section", el("h2", "Findings", id="findings"), el("p", "No judgement found anything to tell."))
     first = [[of_finding(row[0]), *row[1:]] for row in rows[:FIRST_PAGE]]
-    shown = table(list(COLUMNS), [["–" if x is None else x for x in row] for row in first], numbers=_NUMBERS, id="found")
+    shown = table(
+        list(COLUMNS), [[words.NOTHING if x is None else x for x in row] for row in first], numbers=_NUMBERS, id="found"
+    )
     body = [
         el("h2", "Findings", id="findings", tabindex="-1"),
         el("p", _told(report, rows, whole)),
@@ -55,9 +74,11 @@ def findings(report: dict[str, Any]) -> Html:
 def _told(report: dict[str, Any], rows: list[list[Any]], whole: int) -> str:
     said = f"{words.many(whole, 'finding')} in all"
     if len(rows) < whole:
-        said += f"; the first {len(rows):,} are listed here, violations of each scenario before the rest"
+        said += f"; the first {len(rows):,} are listed here, violations first"
     bad = report["totals"]["violations"]
-    return f"{said}. {words.many(bad, 'violation')}; what is expected or allowed fails nothing, and is shown all the same."
+    return (
+        f"{said}. {words.many(bad, 'violation')}; what is expected or allowed fails nothing, and is shown all the same."
+    )
 
 
 def _controls(rows: list[list[Any]]) -> Html:
@@ -81,7 +102,7 @@ def _where(report: dict[str, Any]) -> Html | None:
     some = [
         f"All {x['counts']['findings']:,} of {x['id']}: findings/{x['id']}/ in the run's folder (Parquet)."
         for x in report["scenarios"]
-        if x["summary"] and x["counts"]["findings"] > len(x["summary"].get("findings") or [])
+        if x["counts"]["findings"] > len(of(x))
     ]
     return listed(some, class_="quiet")
 

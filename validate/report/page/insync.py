@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from validate.report import words
-from validate.report.moments import iso
+from validate.report.moments import iso, micros
 from validate.report.page import drawing
 from validate.report.page.drawing import LEFT, Scale
 from validate.report.page.markup import Html, el, table
@@ -40,9 +40,13 @@ def _figure(scenario: dict[str, Any], rows: list[dict[str, Any]], scale: Scale) 
         content.append(el("text", el("title", label), _short(label), x=LEFT - 6, y=y + 10, class_="end lab"))
         content += _lane(row, scale, y)
     title = "In-sync replicas over time"
-    told = f"{words.many(len(rows), 'partition')} changed. A thin line: all in sync. A block: how many of how many were."
+    told = (
+        f"{words.many(len(rows), 'partition')} changed. A thin line: all in sync. A block: how many of how many were."
+    )
     figure = drawing.picture(bottom + 18, title, told, content)
-    key = "Thin line: every replica in sync. Hatched block: 2/3 reads two of three replicas in sync. L4: broker 4 leads."
+    key = (
+        "Thin line: every replica in sync. Hatched block: 2/3 reads two of three replicas in sync. L4: broker 4 leads."
+    )
     return el("figure", el("figcaption", key), el("div", figure, class_="wide", tabindex="0"))
 
 
@@ -70,7 +74,7 @@ def _lane(row: dict[str, Any], scale: Scale, y: float) -> list[Html]:
                 scale, state["since"], until, y + 5, 3, class_="whole", told=told, label=" ", outside="yes"
             )
             if named:
-                at = drawing.micros(state["since"])
+                at = micros(state["since"])
                 content.append(el("text", named, x=scale.x(at or 0) + 3, y=y + 4, class_="mini"))
     return content
 

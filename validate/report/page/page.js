@@ -68,7 +68,9 @@
       const wanted = { 1: link.dataset.anomaly, 2: link.dataset.scenario };
       for (const x of choices) {
         const value = wanted[x.dataset.column] || "";
-        x.value = [...x.options].some((option) => option.value === value) ? value : "";
+        // A kind of which the page lists none is still asked for: then none is shown, not all.
+        if (![...x.options].some((option) => option.value === value)) x.append(new Option(value));
+        x.value = value;
       }
       filter();
     });

@@ -10,9 +10,9 @@ import yaml
 from validate.checks.table import MEANING
 from validate.report import words
 from validate.report.page import drawing
-from validate.report.page.markup import Html, el, listed, paragraphs, table
 from validate.report.page.insync import insync
 from validate.report.page.marks import number, of_finding, verdict
+from validate.report.page.markup import Html, el, listed, paragraphs, table
 from validate.report.page.timeline import timeline
 from validate.report.page.top import when
 
@@ -50,7 +50,9 @@ def _numbers(one: dict[str, Any]) -> Html:
 def _why(one: dict[str, Any]) -> list[Any]:
     body: list[Any] = []
     if one["explanation"]:
-        body += [el("h3", "Why this outcome is what the settings promise"), *paragraphs(one["explanation"])]
+        kept = one["verdict"] == words.PASSED
+        title = "Why this outcome is what the settings promise" if kept else "What the settings promise"
+        body += [el("h3", title), *paragraphs(one["explanation"])]
     rows = []
     for x in one["settings"]:
         said = f"acks={x['acks']}, idempotence {_on(x['idempotent'])}, {x['max_in_flight']} in flight at most"
@@ -60,7 +62,10 @@ def _why(one: dict[str, Any]) -> list[Any]:
         rows.append(["bounds", _plain(one["bounds"])])
     content: list[Any] = [table(["what", "is"], rows, caption="What was configured")] if rows else []
     if one["expect"]:
-        content += [el("p", "What was expected (EXPECT.yml):"), el("pre", yaml.safe_dump(one["expect"], sort_keys=False))]
+        content += [
+            el("p", "What was expected (EXPECT.yml):"),
+            el("pre", yaml.safe_dump(one["expect"], sort_keys=False)),
+        ]
     return [*body, el("details", el("summary", "What was configured and expected"), content)] if content else body
 
 
@@ -79,7 +84,12 @@ def _pictures(one: dict[str, Any], columns: int) -> list[Any]:
         return [el("h3", "Timeline"), el("p", "Nothing was sent, so there is nothing to draw.", class_="quiet")]
     line = one["timeline"]
     began = f"0 s is {drawing.clock(scale.start_us)} UTC."
-    keys = [("acked", "acked"), ("refused", "refused"), ("unsure", "no report came"), ("shade", "fault, begin to healed")]
+    keys = [
+        ("acked", "acked"),
+        ("refused", "refused"),
+        ("unsure", "no report came"),
+        ("shade", "fault, begin to healed"),
+    ]
     keys += [("out fresh", "outage, fresh client"), ("out running", "outage, running client")]
     legend = [el("span", _swatch(class_), " ", name) for class_, name in keys]
     legend.append(el("span", _swatch("bit"), " dashed: the fault bit"))
@@ -87,7 +97,12 @@ def _pictures(one: dict[str, Any], columns: int) -> list[Any]:
     wide = -(-line["buckets"] // columns)
     how += f" (mean of {wide} such counts)." if wide > 1 else "."
     told = el("p", f"{began} {how} Arrow keys or a pointer on a picture read its values.", class_="quiet")
-    return [el("h3", "Timeline"), told, el("p", legend, class_="legend"), *(timeline(one, x, scale, columns) for x in topics)]
+    return [
+        el("h3", "Timeline"),
+        told,
+        el("p", legend, class_="legend"),
+        *(timeline(one, x, scale, columns) for x in topics),
+    ]
 
 
 def _swatch(class_: str) -> Html:
@@ -99,24 +114,31 @@ def _swatch(class_: str) -> Html:
 def _outages(one: dict[str, Any]) -> list[Any]:
     rows = one["outages"]
     if not rows:
-        return [el("h3", "Outages"), el("p", "None: every probe of every witness came through, or there were no probes.")]
+        return [
+            el("h3", "Outages"),
+            el("p", "None: every probe of every witness came through, or there were no probes."),
+        ]
     shown = [_outage(x) for x in rows]
     heads = ["judged", "witness", "kind", "partition", "lasted (s)", "bound (s)", "times", "began (UTC)", "during"]
     caption = "Longest outage of each witness, kind and partition"
     first = table(heads, shown[:OUTAGES_SHOWN], caption=caption, numbers={4, 5, 6})
     rest = shown[OUTAGES_SHOWN:]
-    more = el("details", el("summary", f"{len(rest)} shorter ones"), table(heads, rest, numbers={4, 5, 6})) if rest else None
+    more = (
+        el("details", el("summary", f"{len(rest)} shorter ones"), table(heads, rest, numbers={4, 5, 6}))
+        if rest
+        else None
+    )
     said = "An outage lasted at least the first and at most the second number: probes come at intervals."
     return [el("h3", "Outages"), el("p", said, class_="quiet"), first, more]
 
 
 def _outage(x: dict[str, Any]) -> list[Any]:
-    lasted = f"{x['low_s']:.3f} .. {x['high_s']:.3f}" if x["high_s"] is not None else "–"
-    began = (x["since"] or "–")[11:23] or "–"
+    lasted = f"{x['low_s']:.3f} .. {x['high_s']:.3f}" if x["high_s"] is not None else words.NOTHING
+    began = (x["since"] or words.NOTHING)[11:23] or words.NOTHING
     return [
         of_finding(x["verdict"]), x["witness"], x["kind"], f"{x['topic']}-{x['partition']}",
         lasted + (" (not over)" if x["open"] else ""), "none" if x["bound_s"] is None else f"{x['bound_s']:g}",
-        x["times"] or "–", began, x["faults"] or "no fault",
+        x["times"] or words.NOTHING, began, x["faults"] or "no fault",
     ]  # fmt: skip
 
 
@@ -126,7 +148,9 @@ def _anomalies(one: dict[str, Any]) -> list[Any]:
     for name, of in counts.items():
         if sum(of.values()):
             link = el("a", name, href="#findings", data_scenario=one["id"], data_anomaly=name)
-            rows.append([link, *(number(of.get(x, 0)) for x in ("violation", "expected", "allowed")), MEANING.get(name, "")])
+            rows.append(
+                [link, *(number(of.get(x, 0)) for x in ("violation", "expected", "allowed")), MEANING.get(name, "")]
+            )
     if not rows:
         return [el("h3", "Anomalies"), el("p", "None was found." if one["summary"] else "Nothing was judged.")]
     heads = ["anomaly", "violation", "expected", "allowed", "what it means"]
@@ -139,8 +163,8 @@ def _phases(one: dict[str, Any]) -> list[Any]:
     rows = []
     for x in one["phases"]:
         least = min(x["acked_per_partition"].items(), key=lambda kv: kv[1], default=None)
-        fewest = f"{least[1]:,} in {least[0]}" if least else "–"
-        rate = "–" if x["acked_per_s"] is None else f"{x['acked_per_s']:,.0f}"
+        fewest = f"{least[1]:,} in {least[0]}" if least else words.NOTHING
+        rate = words.NOTHING if x["acked_per_s"] is None else f"{x['acked_per_s']:,.0f}"
         rows.append([x["name"], when(x["began_at"]), words.seconds(x["duration_s"]), number(x["acked"]), rate, fewest])
     heads = ["phase", "began", "lasted", "acked", "acked per s", "fewest in a partition"]
     return [el("h3", "Phases and throughput"), table(heads, rows, caption="Acked while it lasted", numbers={2, 3, 4})]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from validate.report import words
+from validate.report.moments import micros
 from validate.report.page import drawing
 from validate.report.page.drawing import LEFT, PLOT, WIDTH, Scale
 from validate.report.page.markup import Html, el
@@ -12,6 +13,8 @@ from validate.report.page.markup import Html, el
 CHART, BELOW, LANE = 96, 30, 12
 MOST_LANES = 16
 _NICE = (1, 2, 5)
+# A column is a burst if it is so many times what 95 of 100 busy ones reach; the axis then leaves room above those.
+_USUAL, _BURST, _ROOM, _PEAKS = 0.95, 2.5, 1.6, 4
 _WITNESSES = (("fresh", "write"), ("running", "write"), ("fresh", "read"), ("running", "read"))
 
 Values = list[float]
@@ -66,20 +69,41 @@ class _Place:
     """Where the buckets of the timeline stand in the picture."""
 
     def __init__(self, scale: Scale, line: dict[str, Any], wide: int) -> None:
-        start = drawing.micros(line["start"])
+        start = micros(line["start"])
         self.scale, self.line, self.wide = scale, line, wide
         self.left = LEFT if start is None else scale.x(start)
         end = (start or 0) + line["buckets"] * line["step_ms"] * 1000
         self.right = LEFT + PLOT if start is None else scale.x(end)
 
-    def plot(self, values: Values, y: float, height: float, *, top: float, down: bool, class_: str) -> Html | None:
+    def plot(self, values: Values, y: float, height: float, *, top: float, class_: str) -> Html | None:
         """Values as columns of whole steps in a box that stretches, so that the path is short."""
-        path = _steps(values, int(height), top, down=down)
+        path = _steps([_level(v, top, height) for v in values], height, 1)
         if not path:
             return None
         box = {"x": self.left, "y": y, "width": round(self.right - self.left, 1), "height": height}
-        view = f"0 0 {len(values)} {int(height)}"
+        view = f"0 0 {len(values)} {height}"
         return el("svg", el("path", d=path, class_=class_), viewBox=view, preserveAspectRatio="none", **box)
+
+    def hang(self, values: Values, y: float, height: float, *, top: float, class_: str) -> Html | None:
+        """The same, downwards and unstretched: a stretched pattern cannot be told from another."""
+        path = _steps([-_level(v, top, height) for v in values], 0, (self.right - self.left) / max(1, len(values)))
+        return el("path", d=path, transform=f"translate({self.left} {y})", class_=class_) if path else None
+
+    def cut(self, values: Values, top: float, y: float) -> list[Html]:
+        """How high the columns are that the picture cuts: the highest few, each where it stands."""
+        peaks: list[tuple[float, int]] = []
+        for i, value in enumerate(values):
+            if value <= top:
+                continue
+            if peaks and i - peaks[-1][1] <= len(values) // 12:
+                peaks[-1] = max(peaks[-1], (value, i))
+            else:
+                peaks.append((value, i))
+        wide = (self.right - self.left) / max(1, len(values))
+        return [
+            el("text", f"▲ {value:,.0f}", x=round(self.left + wide * (i + 0.5), 1), y=y, class_="on")
+            for value, i in sorted(peaks, reverse=True)[:_PEAKS]
+        ]
 
 
 def _total(partitions: dict[str, Any], outcome: str, buckets: int) -> Values:
@@ -97,20 +121,31 @@ def _columns(values: Values, wide: int) -> Values:
     return [sum(values[i : i + wide]) / len(values[i : i + wide]) for i in range(0, len(values), wide)]
 
 
-def _steps(values: Values, height: int, top: float, *, down: bool) -> str:
-    """A closed path of columns; equal neighbours are one."""
-    levels = [min(height, max(1, round(v / top * height))) if v > 0 else 0 for v in values]
+def _level(value: float, top: float, height: float) -> int:
+    """What is not nothing is seen, be it ever so little."""
+    return min(int(height), max(1, round(value / top * height))) if value > 0 else 0
+
+
+def _steps(levels: list[int], base: float, wide: float) -> str:
+    """A closed path of columns, upwards from `base` where levels are positive; equal neighbours are one."""
     if not any(levels):
         return ""
-    base, sign = (0, 1) if down else (height, -1)
     parts, now, run = [f"M0 {base}"], 0, 0
     for level in [*levels, 0]:
-        if level == now:
-            run += 1
-            continue
-        parts.append((f"h{run}" if run else "") + f"v{sign * (level - now)}")
-        now, run = level, 1
+        if level != now:
+            parts.append((f"h{run * wide:g}" if run else "") + f"v{now - level}")
+            now, run = level, 0
+        run += 1
     return "".join(parts) + "z"
+
+
+def _ceiling(values: Values) -> float:
+    """The top of the axis. A short burst, as after an outage, is cut and named: it must not flatten all the rest."""
+    busy = sorted(v for v in values if v > 0)
+    if not busy:
+        return 1.0
+    usual = busy[int(_USUAL * (len(busy) - 1))]
+    return _nice(busy[-1]) if busy[-1] <= _BURST * usual else _nice(usual * _ROOM)
 
 
 def _nice(value: float) -> float:
@@ -124,7 +159,7 @@ def _nice(value: float) -> float:
 
 
 def _chart(place: _Place, drawn: dict[str, Values], top: float, below: int) -> list[Any]:
-    most = _nice(max([1.0, *drawn["acked"]]))
+    most = _ceiling(drawn["acked"])
     zero = top + CHART
     content: list[Any] = [
         el("line", x1=LEFT, x2=LEFT + PLOT, y1=zero, y2=zero, class_="zero"),
@@ -133,16 +168,18 @@ def _chart(place: _Place, drawn: dict[str, Values], top: float, below: int) -> l
         el("text", "acked", x=LEFT - 6, y=top + CHART / 2, class_="end lab"),
         el("text", f"per {place.line['step_ms']} ms", x=LEFT - 6, y=top + CHART / 2 + 12, class_="end tick"),
         el("text", "0", x=LEFT - 6, y=zero + 1, class_="end tick"),
-        place.plot(drawn["acked"], top + 2, CHART - 2, top=most, down=False, class_="acked"),
+        place.plot(drawn["acked"], top + 2, CHART - 2, top=most, class_="acked"),
+        *place.cut(drawn["acked"], most, top + 12),
     ]
     if below:
-        deepest = _nice(max([1.0, *drawn["refused"], *drawn["unknown"]]))
+        both = [a + b for a, b in zip(drawn["refused"], drawn["unknown"], strict=True)]
+        deepest = _nice(max([1.0, *both]))
         names = [name for name in ("refused", "unknown") if any(drawn[name])]
         content += [
             el("text", " / ".join(names), x=LEFT - 6, y=zero + 16, class_="end lab"),
             el("text", f"{deepest:,.0f}", x=LEFT - 6, y=zero + below, class_="end tick"),
-            place.plot(drawn["refused"], zero + 1, below, top=deepest, down=True, class_="refused"),
-            place.plot(drawn["unknown"], zero + 1, below, top=deepest, down=True, class_="unsure"),
+            place.hang(both if any(drawn["unknown"]) else [], zero + 1, below, top=deepest, class_="unsure"),
+            place.hang(drawn["refused"], zero + 1, below, top=deepest, class_="refused"),
         ]
     return content
 
@@ -163,11 +200,11 @@ def _lanes(scenario: dict[str, Any], topic: str, partitions: dict[str, Any]) -> 
 def _lanes_drawn(place: _Place, lanes: list[Any], partitions: dict[str, Any], y: float) -> list[Any]:
     content: list[Any] = []
     acked = {name: _columns(list(map(float, x.get("acked", ()))), place.wide) for name, x in partitions.items()}
-    most = max((max(values, default=0) for values in acked.values()), default=0) or 1
+    most = _ceiling([v for values in acked.values() for v in values])
     for partition, rows in lanes:
         content.append(el("line", x1=8, x2=WIDTH - drawing.RIGHT, y1=y - 2, y2=y - 2, class_="grid"))
         content.append(el("text", f"partition {partition} acked", x=LEFT - 6, y=y + LANE - 2, class_="end lab"))
-        content.append(place.plot(acked.get(str(partition), []), y, LANE - 2, top=most, down=False, class_="acked"))
+        content.append(place.plot(acked.get(str(partition), []), y, LANE - 2, top=most, class_="acked"))
         y += LANE
         for row in rows:
             content.append(el("text", f"{row['witness']} {row['kind']}", x=LEFT - 6, y=y + LANE - 3, class_="end tick"))
@@ -193,4 +230,3 @@ def _told(counted: dict[str, int], per: str, lanes: list[tuple[int, list[dict[st
 def _numbers(values: Values) -> str:
     """Short: whole numbers without a point."""
     return " ".join(f"{v:.1f}".removesuffix(".0") for v in values)
-

@@ -6,8 +6,8 @@ from typing import Any
 
 from validate.report import words
 from validate.report.moments import micros
-from validate.report.page.markup import Html, el, listed, table
 from validate.report.page.marks import SHAPE, number, verdict
+from validate.report.page.markup import Html, el, listed, table
 
 GIB = 2**30
 
@@ -23,7 +23,8 @@ def top(report: dict[str, Any]) -> Html:
     )
     where = [
         "Suite ", el("strong", run["suite"] or "(scenarios by name)"), " on cluster ", el("strong", _cluster(cluster)),
-        f", {when(run['started_at'])}", f", took {words.seconds(run['duration_s'])}" if run["duration_s"] else ", no end known",
+        f", {when(run['started_at'])}",
+        f", took {words.seconds(run['duration_s'])}" if run["duration_s"] else ", no end known",
         f". Run {run['run_id']}, seed {run['seed']}.",
     ]  # fmt: skip
     return el("header", el("h1", "Kastellan: proof of a run"), told, el("p", where), _tiles(report))
@@ -44,7 +45,7 @@ def _cluster(cluster: dict[str, Any]) -> str:
 
 def _tiles(report: dict[str, Any]) -> Html:
     totals = report["totals"]
-    ran = {k: n for k, n in totals["scenarios"].items() if n and k != words.SKIPPED}
+    ran = sum(n for word, n in totals["scenarios"].items() if word != words.SKIPPED)
     longest = _longest(report, "fresh")
     tiles = [
         ("acknowledged", number(totals["acked"]), "records the cluster confirmed"),
@@ -52,9 +53,11 @@ def _tiles(report: dict[str, Any]) -> Html:
         ("lost", number(totals["lost"]), _lost(totals)),
         ("repeated", number(totals["repeated"]), "extra copies in the log"),
         ("longest outage", longest[0], longest[1]),
-        ("scenarios", ", ".join(f"{n} {k}" for k, n in ran.items()) or "none", _skipped(totals)),
+        ("scenarios", f"{totals['scenarios'][words.PASSED]} of {ran} passed", _others(totals)),
     ]
-    return el("dl", [el("div", el("dt", a), el("dd", b), el("dd", c, class_="quiet")) for a, b, c in tiles], class_="tiles")
+    return el(
+        "dl", [el("div", el("dt", a), el("dd", b), el("dd", c, class_="quiet")) for a, b, c in tiles], class_="tiles"
+    )
 
 
 def _lost(totals: dict[str, Any]) -> str:
@@ -64,13 +67,18 @@ def _lost(totals: dict[str, Any]) -> str:
     return f"confirmed, and gone{undecided}"
 
 
-def _skipped(totals: dict[str, Any]) -> str:
-    n = totals["scenarios"][words.SKIPPED]
-    return f"{n} not applicable here" if n else "by their verdict"
+def _others(totals: dict[str, Any]) -> str:
+    said = [f"{n} {word}" for word, n in totals["scenarios"].items() if n and word != words.PASSED]
+    return ", ".join(said).replace(words.SKIPPED, "not applicable here") or "none failed"
 
 
 def _longest(report: dict[str, Any], witness: str) -> tuple[str, str]:
-    rows = [(o["high_s"], s["id"]) for s in report["scenarios"] for o in s["outages"] if o["witness"] == witness and o["high_s"]]
+    rows = [
+        (o["high_s"], s["id"])
+        for s in report["scenarios"]
+        for o in s["outages"]
+        if o["witness"] == witness and o["high_s"]
+    ]
     if not rows:
         return "none", "seen by a fresh client"
     value, name = max(rows)
@@ -83,13 +91,15 @@ def overview(report: dict[str, Any]) -> Html:
     for one in report["scenarios"]:
         of = one["counts"]
         judged = one["summary"] is not None
-        numbers = [number(of[x]) if judged else "–" for x in ("acked", "found", "lost", "repeated", "violations")]
+        numbers = [
+            number(of[x]) if judged else words.NOTHING for x in ("acked", "found", "lost", "repeated", "violations")
+        ]
         longest = max((o["high_s"] or 0 for o in one["outages"]), default=None)
         why = one["reasons"][0] if one["reasons"] else ""
         name = [el("a", one["id"], href=f"#s-{one['id']}"), el("br"), el("span", one["title"], class_="quiet")]
         rows.append([verdict(one["verdict"]), name, *numbers, words.seconds(longest), why])
     heads = ["verdict", "scenario", "acked", "kept", "lost", "repeated", "violations", "longest outage", "why"]
-    listed_all = table(heads, rows, caption="Scenarios of this run", numbers=set(range(2, 8)))
+    listed_all = table(heads, rows, caption="Scenarios of this run", numbers=set(range(2, 8)), class_="roomy")
     return el("section", el("h2", "Scenarios", id="scenarios"), listed_all)
 
 
@@ -101,14 +111,20 @@ def machine(report: dict[str, Any]) -> Html:
     facts |= {f"validator: {k.replace('_', ' ')}": _size(k, v) for k, v in report["machine"].items()}
     facts |= {"kastellan": run["kastellan"], "command": " ".join(run["command"]), "seed": run["seed"]}
     hosts = [
-        [x.get("name"), x.get("node_id"), ", ".join(map(str, x.get("roles") or [])), x.get("rack") or "–"]
+        [x.get("name"), x.get("node_id"), ", ".join(map(str, x.get("roles") or [])), x.get("rack") or words.NOTHING]
         for x in cluster.get("hosts") or []
     ]
     return el(
         "section",
         el("h2", "Machine and versions", id="machine"),
-        table(["what", "is"], [[k, "–" if v is None else str(v)] for k, v in facts.items()], caption="What it ran on"),
-        table(["host", "node id", "roles", "rack"], hosts, caption="Hosts of the cluster", numbers={1}) if hosts else None,
+        table(
+            ["what", "is"],
+            [[k, words.NOTHING if v is None else str(v)] for k, v in facts.items()],
+            caption="What it ran on",
+        ),
+        table(["host", "node id", "roles", "rack"], hosts, caption="Hosts of the cluster", numbers={1})
+        if hosts
+        else None,
     )
 
 

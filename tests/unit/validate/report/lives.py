@@ -44,7 +44,10 @@ def killed(lost: int = LOST, **more: Any) -> Lived:
         )
         for i in range(lost)
     ]  # fmt: skip
-    gone += [finding("gap", "allowed", "Topic_Four", i, offset=700, detail="unexplained", note="375 offsets") for i in range(4)]
+    gone += [
+        finding("gap", "allowed", "Topic_Four", i, offset=700, detail="unexplained", note="375 offsets")
+        for i in range(4)
+    ]
     stalls = {("Topic_Four", i): (12.0, 22.0 + i) for i in range(2)}
     slow = finding("outage", "violation", "Topic_Four", 1, detail="fresh write [10.700 s, 13.100 s] kill of broker-3")
     return Lived(

@@ -119,7 +119,7 @@ def isr(one: Lived) -> list[Row]:
             base = {"topic": topic, "partition": partition, "replicas": replicas}
             rows.append({**base, "at": iso(one.at(0)), "leader": replicas[0], "isr": replicas})
             for _fault, target, begin, _bit, healed in one.faults:
-                node = int(target.rpartition("-")[2])
+                node = HOSTS.index(target) + 1 if target in HOSTS else 0
                 left = [x for x in replicas if x != node]
                 if node in replicas and left:
                     rows.append({**base, "at": iso(one.at(begin + 0.6)), "leader": left[0], "isr": left})
@@ -170,7 +170,9 @@ def _rates(one: Lived, rows: list[Row]) -> list[Row]:
         for row in rows:
             if row["outcome"] == "acked" and one.at(since) <= row["done_at"] < one.at(until):
                 acked[f"{row['topic']}-{row['partition']}"] += 1
-        phases.append({"name": name, "began_at": iso(one.at(since)), "ended_at": iso(one.at(until)), "acked_per_partition": acked})
+        phases.append(
+            {"name": name, "began_at": iso(one.at(since)), "ended_at": iso(one.at(until)), "acked_per_partition": acked}
+        )
     return phases
 
 
