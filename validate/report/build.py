@@ -151,7 +151,8 @@ def _totals(scenarios: list[dict[str, Any]]) -> dict[str, Any]:
         verdicts[one["verdict"]] += 1
         for name, n in one["counts"].items():
             sums[name] += n
-    return {"scenarios": verdicts, **sums}
+    judged = sum(one["summary"] is not None for one in scenarios)
+    return {"scenarios": verdicts, "judged": judged, **sums}
 
 
 def _phase(phase: dict[str, Any]) -> dict[str, Any]:

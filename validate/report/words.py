@@ -43,7 +43,7 @@ def of_run(verdict: str, totals: dict[str, Any], names: dict[str, list[str]]) ->
         return f"The cluster broke a promise in {_some(names[FAILED], ran)}. {of_records(totals)}"
     if not names[UNKNOWN]:
         return f"The run did not come to its end, so it proves nothing yet. {of_records(totals)}"
-    return f"Nothing was broken, but {_some(names[UNKNOWN], ran)} could not be decided. {of_records(totals)}"
+    return f"No promise was seen broken, but {_some(names[UNKNOWN], ran)} could not be decided. {of_records(totals)}"
 
 
 def _all(ran: int) -> str:
@@ -58,6 +58,8 @@ def _some(names: list[str], ran: int) -> str:
 def of_records(totals: dict[str, Any]) -> str:
     """Kept, lost, repeated. What was lost where that was expected is said as such."""
     acked = totals["acked"]
+    if not totals["judged"]:
+        return "There is no judgement of any record."
     if not acked:
         return "No record was acknowledged."
     said = [f"Of {many(acked, 'acknowledged record')} {totals['found']:,} were found again"]

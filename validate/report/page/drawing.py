@@ -101,8 +101,8 @@ def faults(scenario: dict[str, Any], scale: Scale, bottom: float) -> list[Html]:
     return drawn
 
 
-def bar(scale: Scale, since: str | None, until: str | None, y: float, height: float, **more: str) -> list[Html]:
-    """A stretch of time with its length beside or inside it; `told` is what a pointer over it reads."""
+def bar(scale: Scale, since: str | None, until: str | None, y: float, height: float, **more: Any) -> list[Html]:
+    """A stretch of time with its length inside or, where `room` says there is some, beside it; `told` is its title."""
     begin, end = micros(since), micros(until)
     if begin is None or end is None:
         return []
@@ -110,11 +110,11 @@ def bar(scale: Scale, since: str | None, until: str | None, y: float, height: fl
     width = max(1.5, round(right - left, 1))
     label = more.get("label") or words.seconds((end - begin) / SECOND_US)
     shape = el("rect", el("title", more["told"]), x=left, y=y, width=width, height=height, class_=more["class_"])
-    inside = width >= _NARROW and not more.get("outside")
-    beside = right + 4 if right < LEFT + PLOT - _NARROW else left - 4
-    anchor = "on" if inside else ("lab" if beside > right else "end lab")
-    x = round((left + right) / 2, 1) if inside else beside
-    return [shape, el("text", label, x=x, y=y + height - 2, class_=anchor)]
+    if width >= _NARROW:
+        return [shape, el("text", label, x=round((left + right) / 2, 1), y=y + height - 2, class_="on")]
+    if more.get("room", 0) >= _NARROW:
+        return [shape, el("text", label, x=right + 4, y=y + height - 2, class_="lab")]
+    return [shape]
 
 
 def clock(at_us: int) -> str:

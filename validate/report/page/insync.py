@@ -68,11 +68,9 @@ def _lane(row: dict[str, Any], scale: Scale, y: float) -> list[Html]:
         told = f"from {state['since']}: {n} of {whole} in sync ({in_sync or 'none'}), leader {state['leader']}"
         label = " ".join(filter(None, (f"{n}/{whole}" if n < whole else "", named)))
         if n < whole:
-            content += drawing.bar(scale, state["since"], until, y, 12, class_="short", told=told, label=label)
+            content += drawing.bar(scale, state["since"], until, y, 12, class_="short", told=told, label=label, room=0)
         else:
-            content += drawing.bar(
-                scale, state["since"], until, y + 5, 3, class_="whole", told=told, label=" ", outside="yes"
-            )
+            content += drawing.bar(scale, state["since"], until, y + 5, 3, class_="whole", told=told, label=" ")
             if named:
                 at = micros(state["since"])
                 content.append(el("text", named, x=scale.x(at or 0) + 3, y=y + 4, class_="mini"))

@@ -55,5 +55,5 @@ def listed(items: list[Any], **more: Any) -> Html | None:
 
 
 def paragraphs(words: str | None) -> list[Html]:
-    """Text of a scenario's file: an empty line or a line's end begins a new paragraph."""
-    return [el("p", line.strip()) for line in (words or "").splitlines() if line.strip()]
+    """Text of a scenario's file, which is broken into lines for its editor: an empty line begins a new paragraph."""
+    return [el("p", " ".join(part.split())) for part in (words or "").split("\n\n") if part.strip()]

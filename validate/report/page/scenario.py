@@ -9,6 +9,7 @@ import yaml
 
 from validate.checks.table import MEANING
 from validate.report import words
+from validate.report.moments import apart_s
 from validate.report.page import drawing
 from validate.report.page.insync import insync
 from validate.report.page.marks import number, of_finding, verdict
@@ -31,7 +32,7 @@ def scenario(one: dict[str, Any], columns: int) -> Html:
     body.append(listed(one["reasons"], class_="reasons"))
     body.append(listed([f"Note: {x}" for x in one["notes"]], class_="notes"))
     if one["verdict"] != words.SKIPPED:
-        body += [_numbers(one), *_why(one), *_pictures(one, columns), *_outages(one)]
+        body += [_numbers(one), *_why(one), *_pictures(one, columns), *_faults(one), *_outages(one)]
         body += [el("h3", "In-sync replicas"), *insync(one, drawing.scale_of(one)), *_anomalies(one), *_phases(one)]
     body += _closer(one)
     body.append(el("p", el("a", "Back to the list of scenarios", href="#scenarios"), class_="back"))
@@ -60,13 +61,12 @@ def _why(one: dict[str, Any]) -> list[Any]:
     rows += [[k, _plain(v)] for k, v in (one["configured"] or {}).items()]
     if one["bounds"]:
         rows.append(["bounds", _plain(one["bounds"])])
-    content: list[Any] = [table(["what", "is"], rows, caption="What was configured")] if rows else []
+    if rows:
+        body += [el("h3", "What was configured"), table(["what", "is"], rows)]
     if one["expect"]:
-        content += [
-            el("p", "What was expected (EXPECT.yml):"),
-            el("pre", yaml.safe_dump(one["expect"], sort_keys=False)),
-        ]
-    return [*body, el("details", el("summary", "What was configured and expected"), content)] if content else body
+        told = el("pre", yaml.safe_dump(one["expect"], sort_keys=False))
+        body.append(el("details", el("summary", "What was expected (EXPECT.yml)"), told))
+    return body
 
 
 def _on(value: Any) -> str:
@@ -109,6 +109,18 @@ def _swatch(class_: str) -> Html:
     if class_ == "bit":
         return el("svg", el("line", x1=9, x2=9, y1=0, y2=12, class_="bit"), width=18, height=12, aria_hidden="true")
     return el("svg", el("rect", width=18, height=12, class_=class_), width=18, height=12, aria_hidden="true")
+
+
+def _faults(one: dict[str, Any]) -> list[Any]:
+    """What was broken, and how it was seen to be."""
+    missing = (("begin", "?"), ("bit", "not seen"), ("healed", "not healed"))
+    rows = []
+    for x in one["faults"]:
+        times = [(x[name] or "")[11:23] or word for name, word in missing]
+        lasted = words.seconds(apart_s(x["bit"] or x["begin"], x["healed"]))
+        rows.append([x["fault"], x["target"], *times, lasted, x["detail"]])
+    heads = ["fault", "target", "begun (UTC)", "bit", "healed", "lasted", "how it was seen"]
+    return [el("h3", "Faults"), table(heads, rows)] if rows else []
 
 
 def _outages(one: dict[str, Any]) -> list[Any]:

@@ -208,13 +208,24 @@ def _lanes_drawn(place: _Place, lanes: list[Any], partitions: dict[str, Any], y:
         y += LANE
         for row in rows:
             content.append(el("text", f"{row['witness']} {row['kind']}", x=LEFT - 6, y=y + LANE - 3, class_="end tick"))
-            for one in row["spans"]:
-                told = f"{row['witness']} {row['kind']} outage, {one['since']} to {one['until']}"
-                class_ = f"out {row['witness']}"
-                content += drawing.bar(place.scale, one["since"], one["until"], y, LANE - 2, class_=class_, told=told)
+            content += _outages(place.scale, row, y)
             y += LANE
         y += 5
     return content
+
+
+def _outages(scale: Scale, row: dict[str, Any], y: float) -> list[Html]:
+    """One row of bars; a short one tells its length only if the next is far enough away."""
+    drawn: list[Html] = []
+    starts = [scale.x(micros(x["since"]) or 0) for x in row["spans"]]
+    for one, following in zip(row["spans"], [*starts[1:], LEFT + PLOT], strict=True):
+        told = (
+            f"{row['witness']} {row['kind']} outage of {words.seconds(one['high_s'])}, {one['since']} to {one['until']}"
+        )
+        room = following - scale.x(micros(one["until"]) or 0)
+        class_ = f"out {row['witness']}"
+        drawn += drawing.bar(scale, one["since"], one["until"], y, LANE - 2, class_=class_, told=told, room=room)
+    return drawn
 
 
 def _told(counted: dict[str, int], per: str, lanes: list[tuple[int, list[dict[str, Any]]]]) -> str:

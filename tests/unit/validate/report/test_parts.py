@@ -155,6 +155,7 @@ def test_words_for_lengths() -> None:
 
 def test_losses_that_settings_allow_are_said_so() -> None:
     totals = {
+        "judged": 1,
         "acked": 10,
         "found": 8,
         "lost": 2,
