@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from validate.report import folder, outages, series, words
@@ -152,7 +153,11 @@ def _totals(scenarios: list[dict[str, Any]]) -> dict[str, Any]:
         for name, n in one["counts"].items():
             sums[name] += n
     judged = sum(one["summary"] is not None for one in scenarios)
-    return {"scenarios": verdicts, "judged": judged, **sums}
+    violations: Counter[str] = Counter()
+    for one in scenarios:
+        for name, of in ((one["summary"] or {}).get("counts") or {}).items():
+            violations[name] += int(of.get("violation", 0))
+    return {"scenarios": verdicts, "judged": judged, "violations_of": dict(+violations), **sums}
 
 
 def _phase(phase: dict[str, Any]) -> dict[str, Any]:

@@ -173,7 +173,7 @@ def _during(one: Span, faults: list[dict[str, Any]]) -> str:
     for fault in faults:
         begin, healed = micros(fault["begin"] or fault["bit"]), micros(fault["healed"])
         if begin is not None and begin <= one.until_us and (healed is None or healed >= one.since_us):
-            names.append(f"{fault['fault']} of {fault['target']}")
+            names.append(f"{fault['fault']} {fault['target']}")
     return ", ".join(dict.fromkeys(names))
 
 

@@ -40,10 +40,18 @@ def of_run(verdict: str, totals: dict[str, Any], names: dict[str, list[str]]) ->
     if verdict == PASSED:
         return f"The cluster kept what it promised in {_all(ran)}. {of_records(totals)}"
     if verdict == FAILED:
-        return f"The cluster broke a promise in {_some(names[FAILED], ran)}. {of_records(totals)}"
+        what = _broken(totals["violations_of"])
+        return f"The cluster broke a promise in {_some(names[FAILED], ran)}{what}. {of_records(totals)}"
     if not names[UNKNOWN]:
         return f"The run did not come to its end, so it proves nothing yet. {of_records(totals)}"
     return f"No promise was seen broken, but {_some(names[UNKNOWN], ran)} could not be decided. {of_records(totals)}"
+
+
+def _broken(violations: dict[str, int]) -> str:
+    """Which anomalies did it, the most frequent first."""
+    listed = sorted(violations.items(), key=lambda x: -x[1])
+    more = f" and {many(len(listed) - _NAMED, 'other kind')}" if len(listed) > _NAMED else ""
+    return ": " + ", ".join(f"{name} ({n:,})" for name, n in listed[:_NAMED]) + more if listed else ""
 
 
 def _all(ran: int) -> str:
@@ -51,6 +59,8 @@ def _all(ran: int) -> str:
 
 
 def _some(names: list[str], ran: int) -> str:
+    if ran == 1:
+        return f"the one scenario that was run ({names[0]})"
     shown = ", ".join(names[:_NAMED]) + (" ..." if len(names) > _NAMED else "")
     return f"{len(names)} of {many(ran, 'scenario')} ({shown})"
 

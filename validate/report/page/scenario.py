@@ -54,10 +54,11 @@ def _why(one: dict[str, Any]) -> list[Any]:
         kept = one["verdict"] == words.PASSED
         title = "Why this outcome is what the settings promise" if kept else "What the settings promise"
         body += [el("h3", title), *paragraphs(one["explanation"])]
-    rows = []
+    alike: dict[str, list[str]] = {}
     for x in one["settings"]:
         said = f"acks={x['acks']}, idempotence {_on(x['idempotent'])}, {x['max_in_flight']} in flight at most"
-        rows.append([f"producer to {x['topic']}", f"{said} ({x['n']:,} records)"])
+        alike.setdefault(said, []).append(f"{x['n']:,} to {x['topic']}")
+    rows = [["records sent with", f"{said}: {', '.join(topics)}"] for said, topics in alike.items()]
     rows += [[k, _plain(v)] for k, v in (one["configured"] or {}).items()]
     if one["bounds"]:
         rows.append(["bounds", _plain(one["bounds"])])

@@ -20,7 +20,7 @@ def baseline(**more: Any) -> Lived:
 def stopped(**more: Any) -> Lived:
     stalls = {("Topic_One", 0): (12.5, 33.0), ("Topic_Three", 1): (12.5, 33.2), ("Topic_Four", 0): (12.5, 13.4)}
     outages = [
-        finding("outage", "allowed", topic, partition, detail=f"{witness} write [{low:.3f} s, {high:.3f} s] stop of broker-2")
+        finding("outage", "allowed", topic, partition, detail=f"{witness} write [{low:.3f} s, {high:.3f} s] stop broker-2")
         for (topic, partition), (since, until) in stalls.items()
         for witness, low, high in (("fresh", until - since - 0.3, until - since + 0.5), ("running", until - since - 0.1, until - since + 0.3))
     ]  # fmt: skip
@@ -49,7 +49,7 @@ def killed(lost: int = LOST, **more: Any) -> Lived:
         for i in range(4)
     ]
     stalls = {("Topic_Four", i): (12.0, 22.0 + i) for i in range(2)}
-    slow = finding("outage", "violation", "Topic_Four", 1, detail="fresh write [10.700 s, 13.100 s] kill of broker-3")
+    slow = finding("outage", "violation", "Topic_Four", 1, detail="fresh write [10.700 s, 13.100 s] kill broker-3")
     return Lived(
         "kill-leader", "SIGKILL the leader of Topic_Four-0", "failed", begin_s=130, stalls=stalls,
         faults=[("kill", "broker-3", 12.0, 12.05, 26.0)], findings=[*gone, slow], lost=lost, repeated=0,

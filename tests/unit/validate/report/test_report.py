@@ -43,7 +43,9 @@ def test_it_keeps_to_its_schema(told: Any) -> None:
 def test_the_worst_verdict_is_the_runs(told: Any) -> None:
     assert told["verdict"] == "failed"
     assert told["totals"]["scenarios"] == {"passed": 2, "failed": 1, "unknown": 1, "not-applicable": 1}
-    assert told["sentence"].startswith("The cluster broke a promise in 1 of 4 scenarios (kill-leader).")
+    assert told["sentence"].startswith(
+        "The cluster broke a promise in 1 of 4 scenarios (kill-leader): lost (1,500), outage (1). Of"
+    )
     assert "1,500 were lost" in told["sentence"]
 
 
@@ -81,9 +83,9 @@ def test_outages_carry_the_judges_numbers_bounds_and_faults(told: Any) -> None:
     rows = {(x["witness"], x["kind"], x["topic"], x["partition"]): x for x in of(told, "kill-leader")["outages"]}
     judged = rows["fresh", "write", "Topic_Four", 1]
     assert (judged["low_s"], judged["high_s"], judged["verdict"], judged["bound_s"]) == (10.7, 13.1, "violation", 12.0)
-    assert judged["faults"] == "kill of broker-3"
+    assert judged["faults"] == "kill broker-3"
     own = rows["fresh", "write", "Topic_Four", 0]
-    assert (own["low_s"], own["high_s"], own["verdict"], own["faults"]) == (9.7, 10.5, None, "kill of broker-3")
+    assert (own["low_s"], own["high_s"], own["verdict"], own["faults"]) == (9.7, 10.5, None, "kill broker-3")
     bounds = {x["topic"]: x["bound_s"] for x in of(told, "stop-one-broker")["outages"] if x["witness"] == "fresh"}
     assert bounds == {"Topic_One": None, "Topic_Three": None, "Topic_Four": 12.0}
     assert all(x["open"] for x in of(told, "isolate-leader")["outages"])
