@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import random
 import xml.etree.ElementTree as ET
@@ -79,10 +80,11 @@ def test_sums_agree_with_counting_one_by_one(tmp_path: Path, monkeypatch: pytest
 
 
 def test_a_long_run_takes_wider_steps_and_loses_nothing(tmp_path: Path) -> None:
-    found = series.read(sent(tmp_path, [row(0), row(7_200), row(7_201)]))
+    found = series.read(sent(tmp_path, [row(0), row(0.15), row(7_200), row(7_201)]))
     assert found.step_ms == 500 or found.step_ms == 200  # noqa: PLR1714
     assert found.buckets <= series.MOST_BUCKETS + 1
-    assert found.total("acked") == 3
+    assert found.total("acked") == 4
+    assert found.counts["t"][0]["acked"][0] == 2
 
 
 def test_a_mad_clock_does_not_fill_the_memory(tmp_path: Path) -> None:
@@ -106,6 +108,7 @@ def test_no_ledger_and_an_empty_one_have_no_timeline(tmp_path: Path) -> None:
         ([(10, 12, "failed"), (30, 31, "ok")], [(10, 31, 2, False)]),  # none before: the first probe opens it
         ([(0, 1, "ok"), (10, 12, "failed")], [(1, 12, 2, True)]),  # none after: the last sign of life
         ([(0, 1, "ok"), (10, None, "unknown"), (30, 31, "ok")], [(1, 31, 0, False)]),
+        ([(0, 1, "ok"), (1, 3, "failed"), (9, 10, "ok")], [(1, 10, 2, False)]),  # sent at the moment of an ok
         ([(0, 1, "ok"), (10, 22, "failed"), (15, 16, "ok"), (20, 21, "ok")], [(1, 16, 6, False), (16, 21, 5, False)]),
     ],
 )
@@ -137,6 +140,16 @@ def test_faults_are_paired_and_an_unhealed_one_has_no_end() -> None:
         "gone",
     )
     assert (second["begin"], second["healed"]) == ("2026-11-18T07:00:20.000Z", None)
+
+
+def test_what_comes_after_healing_is_another_fault() -> None:
+    rows = [
+        {"fault": "kill", "target": "b", "phase": phase, "at": f"2026-11-18T07:00:0{i}Z"}
+        for i, phase in enumerate(("begin", "healed", "bit"))
+    ]
+    first, second = fault_spans(rows)
+    assert first["bit"] is None
+    assert second["bit"] == "2026-11-18T07:00:02.000Z"
 
 
 def test_in_sync_states_that_repeat_are_one() -> None:
@@ -225,6 +238,15 @@ def test_what_got_worse_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert rows["stop-one-broker", "verdict"]["before"] is None
     assert main(["compare", str(after), str(before), "--out", str(tmp_path / "difference.txt")]) == 0
     assert (tmp_path / "difference.txt").read_text(encoding="utf-8") == capsys.readouterr().out
+
+
+def test_more_violations_of_another_kind_are_worse(told: Any) -> None:
+    after = copy.deepcopy(told)
+    counts = next(x for x in after["scenarios"] if x["id"] == "kill-leader")["summary"]["counts"]
+    counts["gap"]["allowed"] += 5
+    assert compare(told, after)["worse"] == []
+    counts["outage"]["violation"] += 1
+    assert compare(told, after)["worse"] == ["kill-leader: outage (violation)"]
 
 
 def test_report_makes_it_again_and_leaves_with_the_verdict(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
