@@ -19,11 +19,12 @@ _NUMBERS = {4, 5, 7, 8}
 
 def chosen(report: dict[str, Any]) -> list[list[Any]]:
     """As many of each scenario as there is room for: first an equal share each, then what is left in their order."""
-    lists = [[_row(one["id"], x) for x in _varied(of(one))] for one in report["scenarios"]]
+    lists = [[(i, _row(one["id"], x)) for i, x in _varied(of(one))] for one in report["scenarios"]]
     share = MOST // max(1, len([x for x in lists if x]))
-    rows = [row for each in lists for row in each[:share]]
-    rest = [row for each in lists for row in each[share:]]
-    return sorted(rows + rest[: MOST - len(rows)], key=lambda row: _RANK.get(row[0], 0))
+    rows = [(n, i, row) for n, each in enumerate(lists) for i, row in each[:share]]
+    rest = [(n, i, row) for n, each in enumerate(lists) for i, row in each[share:]]
+    kept = sorted(rows + rest[: MOST - len(rows)], key=lambda x: (_RANK.get(x[2][0], 0), x[0], x[1]))
+    return [row for _, _, row in kept]
 
 
 def of(scenario: dict[str, Any]) -> list[dict[str, Any]]:
@@ -31,15 +32,15 @@ def of(scenario: dict[str, Any]) -> list[dict[str, Any]]:
     return [*((scenario["summary"] or {}).get("findings") or []), *scenario["more_findings"]]
 
 
-def _varied(listed_ones: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The first of each kind, then the second of each: a cut leaves some of every kind."""
+def _varied(listed_ones: list[dict[str, Any]]) -> list[tuple[int, dict[str, Any]]]:
+    """With their places: the first of each kind, then the second of each, so that a cut leaves some of every kind."""
     seen: dict[tuple[Any, Any], int] = {}
     turns = []
-    for finding in listed_ones:
+    for place, finding in enumerate(listed_ones):
         kind = (finding.get("anomaly"), finding.get("verdict"))
         seen[kind] = seen.get(kind, -1) + 1
-        turns.append((seen[kind], finding))
-    return [finding for _, finding in sorted(turns, key=lambda x: x[0])]
+        turns.append((seen[kind], place, finding))
+    return [(place, finding) for _, place, finding in sorted(turns, key=lambda x: x[:2])]
 
 
 def _row(scenario: str, finding: dict[str, Any]) -> list[Any]:

@@ -63,7 +63,7 @@ def _why(one: dict[str, Any]) -> list[Any]:
     if one["bounds"]:
         rows.append(["bounds", _plain(one["bounds"])])
     if rows:
-        body += [el("h3", "What was configured"), table(["what", "is"], rows)]
+        body += [el("h3", "What was configured"), table(["what", "is"], rows, class_="tight")]
     if one["expect"]:
         told = el("pre", yaml.safe_dump(one["expect"], sort_keys=False))
         body.append(el("details", el("summary", "What was expected (EXPECT.yml)"), told))
@@ -121,7 +121,7 @@ def _faults(one: dict[str, Any]) -> list[Any]:
         lasted = words.seconds(apart_s(x["bit"] or x["begin"], x["healed"]))
         rows.append([x["fault"], x["target"], *times, lasted, x["detail"]])
     heads = ["fault", "target", "begun (UTC)", "bit", "healed", "lasted", "how it was seen"]
-    return [el("h3", "Faults"), table(heads, rows)] if rows else []
+    return [el("h3", "Faults"), table(heads, rows, class_="tight")] if rows else []
 
 
 def _outages(one: dict[str, Any]) -> list[Any]:

@@ -15,6 +15,7 @@ MOST_LANES = 16
 _NICE = (1, 2, 5)
 # A column is a burst if it is so many times what 95 of 100 busy ones reach; the axis then leaves room above those.
 _USUAL, _BURST, _ROOM, _PEAKS = 0.95, 2.5, 1.6, 4
+_LABEL = 26  # half of a label: it must not run out of the picture
 _WITNESSES = (("fresh", "write"), ("running", "write"), ("fresh", "read"), ("running", "read"))
 
 Values = list[float]
@@ -100,10 +101,11 @@ class _Place:
             else:
                 peaks.append((value, i))
         wide = (self.right - self.left) / max(1, len(values))
-        return [
-            el("text", f"▲ {value:,.0f}", x=round(self.left + wide * (i + 0.5), 1), y=y, class_="on")
-            for value, i in sorted(peaks, reverse=True)[:_PEAKS]
-        ]
+        drawn = []
+        for value, i in sorted(peaks, reverse=True)[:_PEAKS]:
+            x = min(max(self.left + wide * (i + 0.5), LEFT + _LABEL), LEFT + PLOT - _LABEL)
+            drawn.append(el("text", f"▲ {value:,.0f}", x=round(x, 1), y=y, class_="on"))
+        return drawn
 
 
 def _total(partitions: dict[str, Any], outcome: str, buckets: int) -> Values:

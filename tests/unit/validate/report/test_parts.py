@@ -199,7 +199,7 @@ def test_junit_has_one_case_a_scenario_and_each_verdict_its_tag(made: Path) -> N
 
 
 def test_junit_survives_what_xml_cannot_hold(tmp_path: Path) -> None:
-    life = lives.isolated()
+    life = lives.isolated(per_s=5)
     life.reasons = ["broker said \x00\x1b[31m<&>"]
     ET.parse(report.write(runs.write(tmp_path / "run", [life])).junit)  # noqa: S314  our own file
 
@@ -211,11 +211,11 @@ def test_the_same_run_does_not_differ_from_itself(told: Any) -> None:
 
 
 def test_what_got_worse_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    good = lives.killed(0)
+    good = lives.killed(0, per_s=5)
     good.verdict, good.reasons, good.findings = "passed", [], []
-    before = runs.write(tmp_path / "before", [lives.baseline(), good])
-    slow = lives.baseline(per_s=30)
-    after = runs.write(tmp_path / "after", [slow, lives.killed(20), lives.stopped()], seed=43)
+    before = runs.write(tmp_path / "before", [lives.baseline(per_s=5), good])
+    slow = lives.baseline(per_s=3)
+    after = runs.write(tmp_path / "after", [slow, lives.killed(20, per_s=5), lives.stopped(per_s=5)], seed=43)
     out = tmp_path / "difference.json"
     assert main(["compare", str(before), str(after), "--out", str(out)]) == EXIT_FAILED
     said = capsys.readouterr().out

@@ -112,11 +112,11 @@ def test_commands_to_look_closer_name_host_and_time(told: Any) -> None:
 @pytest.mark.parametrize(
     ("kept", "verdict", "code"),
     [
-        ([lives.baseline()], "passed", 0),
-        ([lives.baseline(), lives.skipped()], "passed", 0),
-        ([lives.baseline(), lives.isolated()], "unknown", EXIT_UNKNOWN),
-        ([lives.isolated(), lives.killed(3)], "failed", EXIT_FAILED),
-        ([lives.skipped()], "unknown", EXIT_UNKNOWN),
+        ([lives.baseline(per_s=5)], "passed", 0),
+        ([lives.baseline(per_s=5), lives.skipped(per_s=5)], "passed", 0),
+        ([lives.baseline(per_s=5), lives.isolated(per_s=5)], "unknown", EXIT_UNKNOWN),
+        ([lives.isolated(per_s=5), lives.killed(3, per_s=5)], "failed", EXIT_FAILED),
+        ([lives.skipped(per_s=5)], "unknown", EXIT_UNKNOWN),
         ([], "unknown", EXIT_UNKNOWN),
     ],
 )
@@ -129,7 +129,7 @@ def test_verdicts_and_exit_codes(kept: list[Any], verdict: str, code: int, tmp_p
 
 
 def test_a_run_without_an_end_is_not_passed(tmp_path: Path) -> None:
-    content = again(runs.write(tmp_path / "run", [lives.baseline()], ended=False))
+    content = again(runs.write(tmp_path / "run", [lives.baseline(per_s=5)], ended=False))
     assert content["verdict"] == "unknown"
     assert "no end" in content["reasons"][0]
     assert "did not come to its end" in content["sentence"]
@@ -147,7 +147,7 @@ def test_a_run_without_an_end_is_not_passed(tmp_path: Path) -> None:
     ],
 )
 def test_of_runner_and_judge_the_worse_wins(runner: str, judge: str, verdict: str, tmp_path: Path) -> None:
-    life = lives.baseline()
+    life = lives.baseline(per_s=5)
     life.verdict = runner
     folder = runs.write(tmp_path / "run", [life])
     change(folder / "verdicts" / "baseline.json", verdict=judge)
@@ -156,7 +156,7 @@ def test_of_runner_and_judge_the_worse_wins(runner: str, judge: str, verdict: st
 
 @pytest.mark.parametrize("content", [None, "", "[]", '{"verd', "{}"])
 def test_without_a_judgement_nothing_is_passed(content: str | None, tmp_path: Path) -> None:
-    folder = runs.write(tmp_path / "run", [lives.baseline()])
+    folder = runs.write(tmp_path / "run", [lives.baseline(per_s=5)])
     (folder / "verdicts" / "baseline.json").unlink()
     if content is not None:
         (folder / "verdicts" / "baseline.json").write_text(content, encoding="utf-8")
@@ -167,7 +167,7 @@ def test_without_a_judgement_nothing_is_passed(content: str | None, tmp_path: Pa
 
 
 def test_a_scenario_that_was_not_finished_is_unknown(tmp_path: Path) -> None:
-    life = lives.baseline(more={"verdict": None, "ended_at": None})
+    life = lives.baseline(per_s=5, more={"verdict": None, "ended_at": None})
     one = of(again(runs.write(tmp_path / "run", [life])), "baseline")
     assert one["verdict"] == "unknown"
     assert one["reasons"] == ["It was not run to its end."]
@@ -216,7 +216,9 @@ def test_a_run_json_with_nothing_but_names_is_reported(tmp_path: Path) -> None:
 
 
 def test_nothing_that_sounds_secret_is_shown(tmp_path: Path) -> None:
-    life = lives.baseline(more={"configured": {"sasl.password": "hunter2", "acks": "all", "ssl.key.pem": "hunter2"}})
+    life = lives.baseline(
+        per_s=5, more={"configured": {"sasl.password": "hunter2", "acks": "all", "ssl.key.pem": "hunter2"}}
+    )
     folder = runs.write(tmp_path / "run", [life], cluster={"stack": "local", "admin_secret": "hunter2", "hosts": []})
     content = again(folder)
     assert of(content, "baseline")["configured"] == {
