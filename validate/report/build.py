@@ -54,11 +54,11 @@ def _names(scenarios: list[dict[str, Any]]) -> dict[str, list[str]]:
 
 def without_secrets(value: Any, name: str = "") -> Any:
     """What stands under a name that sounds like a secret is left out, wherever it came from."""
+    if _SECRET.search(name) and isinstance(value, (str, dict, list)):
+        return "(not shown)"
     if isinstance(value, dict):
         return {str(k): without_secrets(v, str(k)) for k, v in value.items()}
-    if isinstance(value, list):
-        return [without_secrets(x, name) for x in value]
-    return "(not shown)" if name and _SECRET.search(name) and isinstance(value, str) else value
+    return [without_secrets(x) for x in value] if isinstance(value, list) else value
 
 
 def _of_run(run: dict[str, Any], scenarios: list[dict[str, Any]]) -> tuple[str, list[str]]:
@@ -161,7 +161,7 @@ def _totals(scenarios: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _phase(phase: dict[str, Any]) -> dict[str, Any]:
-    acked = {str(k): int(v) for k, v in (phase.get("acked_per_partition") or {}).items()}
+    acked = {str(k): int(v or 0) for k, v in (phase.get("acked_per_partition") or {}).items()}
     lasted = apart_s(phase.get("began_at"), phase.get("ended_at"))
     total = sum(acked.values())
     return {

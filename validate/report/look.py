@@ -66,7 +66,11 @@ def _logs(cluster: dict[str, Any], findings: list[dict[str, Any]], isr: list[dic
 
 def _holder(cluster: dict[str, Any], topic: str, partition: int, isr: list[dict[str, Any]]) -> str | None:
     """A host with a replica if the run saw which, else any broker: its name is then to be replaced by hand."""
-    hosts = [x for x in cluster.get("hosts") or [] if "kafka_broker" in (x.get("roles") or ["kafka_broker"])]
+    hosts = [
+        x
+        for x in cluster.get("hosts") or []
+        if x.get("name") and "kafka_broker" in (x.get("roles") or ["kafka_broker"])
+    ]
     for row in isr:
         if (row["topic"], row["partition"]) == (topic, partition):
             held = [x for x in hosts if x.get("node_id") in row["replicas"]]
@@ -76,7 +80,7 @@ def _holder(cluster: dict[str, Any], topic: str, partition: int, isr: list[dict[
 
 def _journals(cluster: dict[str, Any], faults: list[dict[str, Any]]) -> list[dict[str, str]]:
     """What the host itself said while it was broken."""
-    names = {x["name"] for x in cluster.get("hosts") or []}
+    names = {x.get("name") for x in cluster.get("hosts") or []}
     unit = cluster.get("service") or "kafka"
     spans: dict[str, list[int]] = {}
     for fault in faults:

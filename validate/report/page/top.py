@@ -22,11 +22,14 @@ def top(report: dict[str, Any]) -> Html:
         class_=f"banner {word}",
     )
     where = [
-        "Suite ", el("strong", run["suite"] or "(scenarios by name)"), " on cluster ", el("strong", _cluster(cluster)),
+        "Suite " if run["suite"] else "Scenarios ",
+        el("strong", run["suite"] or "by name"),
+        " on cluster ",
+        el("strong", _cluster(cluster)),
         f", {when(run['started_at'])}",
         f", took {words.seconds(run['duration_s'])}" if run["duration_s"] else ", no end known",
         f". Run {run['run_id']}, seed {run['seed']}.",
-    ]  # fmt: skip
+    ]
     return el("header", el("h1", "Kastellan: proof of a run"), told, el("p", where), _tiles(report))
 
 

@@ -219,7 +219,9 @@ def test_nothing_that_sounds_secret_is_shown(tmp_path: Path) -> None:
     life = lives.baseline(
         per_s=5, more={"configured": {"sasl.password": "hunter2", "acks": "all", "ssl.key.pem": "hunter2"}}
     )
-    folder = runs.write(tmp_path / "run", [life], cluster={"stack": "local", "admin_secret": "hunter2", "hosts": []})
+    folder = runs.write(
+        tmp_path / "run", [life], cluster={"stack": "local", "secrets": {"admin": "hunter2"}, "hosts": [{}]}
+    )
     content = again(folder)
     assert of(content, "baseline")["configured"] == {
         "sasl.password": "(not shown)",
