@@ -85,6 +85,32 @@ def shuffle_partitions(size_bytes: int) -> int:
     return 1 if size_bytes < SMALL_BYTES else max(8, size_bytes // BYTES_PER_PARTITION)
 
 
+def planning(size_bytes: int) -> dict[str, str]:
+    """How Spark plans queries over so much of a ledger."""
+    small = size_bytes < SMALL_BYTES
+    return {
+        "spark.sql.shuffle.partitions": str(shuffle_partitions(size_bytes)),
+        # Re-planning pays for large ledgers only: in a small one each stage costs more to plan than to run.
+        "spark.sql.adaptive.enabled": str(not small).lower(),
+        # The same for code made for each query: compiling it takes longer than walking over a few thousand rows.
+        "spark.sql.codegen.wholeStage": str(not small).lower(),
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN" if small else "FALLBACK",
+    }
+
+
+@contextmanager
+def planned_for(spark: SparkSession, size_bytes: int) -> Iterator[None]:
+    """Plan for so much within the block: the first pass may leave little of a large ledger."""
+    before = {name: str(spark.conf.get(name)) for name in planning(size_bytes)}
+    try:
+        for name, value in planning(size_bytes).items():
+            spark.conf.set(name, value)
+        yield
+    finally:
+        for name, value in before.items():
+            spark.conf.set(name, value)
+
+
 def start(*, master: str | None = None, size_bytes: int = 0, scratch: str | None = None) -> SparkSession:
     """A session for one judgement. Whatever Spark says before its log is set up goes to a file, not the terminal."""
     # PySpark logs an exception as JSON besides raising it.
@@ -94,18 +120,14 @@ def start(*, master: str | None = None, size_bytes: int = 0, scratch: str | None
     check_master(master or "")
     small = size_bytes < SMALL_BYTES
     # A short life is not worth the second compiler's work, nor a collector with threads of its own.
-    jvm = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"] if small else []
+    # For a long one, a collector that is after throughput.
+    jvm = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"] if small else ["-XX:+UseParallelGC"]
     settings = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "OFF",
         "spark.sql.session.timeZone": "UTC",
-        "spark.sql.shuffle.partitions": str(shuffle_partitions(size_bytes)),
-        # Re-planning pays for large ledgers only: in a small one each stage costs more to plan than to run.
-        "spark.sql.adaptive.enabled": str(not small).lower(),
-        # The same for code made for each query: compiling it takes longer than walking over a few thousand rows.
-        "spark.sql.codegen.wholeStage": str(not small).lower(),
-        "spark.sql.codegen.factoryMode": "NO_CODEGEN" if small else "FALLBACK",
+        **planning(size_bytes),
         "spark.sql.execution.arrow.pyspark.enabled": "false",
         "spark.task.maxFailures": "1",
         # Asked for with every expression, it triples the calls between Python and the JVM.
