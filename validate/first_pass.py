@@ -18,7 +18,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
 from validate.checks.frames import bounds_of
-from validate.ledger.read import valid
+from validate.ledger.read import lean, valid
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,7 +27,17 @@ if TYPE_CHECKING:
     from validate.ledger.read import Ledger
 
 _SAFE = 1 << 61  # beyond this a difference of offset and seq may not fit 64 bits: such rows take the long way
-_BLOCK = ["topic", "partition", "run_id", "producer", "d", "block"]
+# Places and producers are grouped by their hashes. Two that had the same one would be one place or producer with too
+# many rows, which does not add up: that costs a join and hides nothing.
+_BLOCK = ["place", "source", "d", "block", "other_place"]
+_ODD = -1  # the block of all rows of a place that are not plain
+_SUMS = (
+    "count(*) AS n", "bit_or(bit) AS bits", "bit_xor(hash) AS mixed", "min(seq) AS first_seq", "max(seq) AS last_seq",
+)  # fmt: skip
+_SENT_SUMS = (
+    "max(invoked) AS last_invoked", "min(done) AS first_done", "sum(high) AS high", "sum(low) AS low",
+    "min(clock) AS clock_low", "max(clock) AS clock_high",
+)  # fmt: skip
 _LOW_BITS = 0xFFFFFFFF
 # Topics that consumers are judged by keep all their rows: what was not delivered is found among those that are there.
 _CONSUMED = ("delivered", "commits", "effects")
@@ -46,34 +56,29 @@ class Settled:
     sums: dict[str, int] = field(default_factory=dict)
 
 
-def settle(ledger: Ledger, expectation: Expectation) -> Settled:
+def settle(spark: SparkSession, ledger: Ledger, expectation: Expectation) -> Settled:
     """Read sent and log once; a ledger that lacks one of its three required tables settles nothing."""
     if not ledger.has("sent", "log", "log_bounds"):
         return Settled()
     consumed = _consumed(ledger, expectation)
-    blocks = _blocks(ledger.tables["sent"], ledger.tables["log"])
-    settled = Settled()
-    unsettled: set[tuple[str, int]] = set()
-    rows = _partitions(blocks, bounds_of(ledger.tables["log_bounds"])).collect()
+    sent, log = lean(spark, ledger, "sent"), lean(spark, ledger, "log")
+    rows = _partitions(_blocks(sent, log), bounds_of(ledger.tables["log_bounds"])).collect()
+    run_ids = {row["run_id"] for row in sent.select("run_id").distinct().collect()}
+    settled = Settled(run_ids=run_ids - {None})
+    # A stray row unsettles the place it was meant for, too.
+    strayed_to = {place for row in rows for place in row["others"]}
     for row in rows:
-        place = (row["topic"], row["partition"])
-        settled.run_ids.update(row["run_ids"])
-        if row["dirty"] or row["topic"] in consumed:
-            unsettled.add(place)
-        # A stray row unsettles the place it was meant for, too.
-        unsettled.update((x["other_topic"], x["other_partition"]) for x in row["others"])
-    settled.unsettled = bool(unsettled)
-    for row in rows:
-        place = (row["topic"], row["partition"])
-        if place in unsettled:
+        if row["dirty"] or row["topic"] in consumed or row["place"] in strayed_to:
             continue
+        place = (row["topic"], row["partition"])
         settled.partitions.append(place)
         if row["untimed"]:
             settled.untimed.append(place)
-        settled.rows["sent"] += row["n_sent"]
-        settled.rows["log"] += row["n_log"]
-        settled.acked += row["n_sent"]
+        settled.rows["sent"] += row["n"]
+        settled.rows["log"] += row["n"]
+        settled.acked += row["n"]
         settled.sums[row["topic"]] = settled.sums.get(row["topic"], 0) + (row["high"] << 32) + row["low"]
+    settled.unsettled = len(settled.partitions) < len(rows)
     return settled
 
 
@@ -124,40 +129,31 @@ def _blocks(sent: DataFrame, log: DataFrame) -> DataFrame:
         f" AND offset BETWEEN 0 AND {_SAFE} AND seq BETWEEN 0 AND {_SAFE}"
     )
     told = sent.withColumn("offset", f.col("acked_offset"))
-    rows = _signed(told, plain_sent, sent=True).unionAll(_signed(log, plain_log, sent=False))
-    return rows.groupBy(*_BLOCK, "other_topic", "other_partition").agg(
-        *(f.expr(text) for text in (
-            "max(odd) AS odd", "sum(sent) AS n_sent", "sum(1 - sent) AS n_log",
-            "bit_or(IF(sent = 1, bit, 0L)) AS bits_sent", "bit_or(IF(sent = 0, bit, 0L)) AS bits_log",
-            "bit_xor(hash) AS mixed", "min(seq) AS first_seq", "max(seq) AS last_seq",
-            "max(invoked) AS last_invoked", "min(done) AS first_done", "sum(high) AS high", "sum(low) AS low",
-            "min(clock) AS clock_low", "max(clock) AS clock_high",
-        ))
-    )  # fmt: skip
+    sides = [
+        _signed(told, plain_sent, sent=True).groupBy(*_BLOCK).agg(*map(f.expr, (*_SUMS, *_SENT_SUMS))),
+        _signed(log, plain_log, sent=False).groupBy(*_BLOCK).agg(*map(f.expr, _SUMS)),
+    ]
+    of_log = sides[1].withColumnsRenamed({name: f"log_{name}" for name in ("n", "bits", "mixed", "first_seq")})
+    return sides[0].join(of_log.drop("last_seq").hint("shuffle_hash"), on=_BLOCK, how="full")
 
 
 def _signed(frame: DataFrame, plain: Column, *, sent: bool) -> DataFrame:
-    side = 1 if sent else 0
+    """Each row as numbers: where it belongs, its bit, and what it adds to the sums of its block."""
     # Nulls are left out of a hash, so each column that may be null is preceded by whether it is.
     content = "xxhash64(seq, key IS NULL, key, value_crc IS NULL, value_crc, random_int IS NULL, random_int)"
-    astray = "false" if sent else "intended_topic <> topic OR intended_partition <> partition"
-    meant_topic, meant_partition = (
-        ("NULL", "NULL") if sent else ("coalesce(intended_topic, topic)", "coalesce(intended_partition, partition)")
-    )
-    times = ("unix_micros(invoked_at)", "unix_micros(done_at)") if sent else ("NULL", "NULL")
+    astray = "intended_topic <> topic OR intended_partition <> partition"
+    meant = "xxhash64(coalesce(intended_topic, topic), coalesce(intended_partition, partition))"
+    of_sent = (
+        "unix_micros(invoked_at) AS invoked", "unix_micros(done_at) AS done", "xxhash64(clock) AS clock",
+        "coalesce(shiftright(random_int, 32), 0L) AS high", f"coalesce(random_int & {_LOW_BITS}L, 0L) AS low",
+    )  # fmt: skip
     return frame.withColumn("plain", f.coalesce(plain, f.lit(False))).selectExpr(  # noqa: FBT003
-        "topic", "partition", f"IF(plain OR {side} = 1, run_id, NULL) AS run_id",
-        "IF(plain, producer, NULL) AS producer",
-        "IF(plain, offset - seq, NULL) AS d", "IF(plain, seq DIV 64, NULL) AS block",
-        f"CAST(IF({astray}, {meant_topic}, NULL) AS STRING) AS other_topic",
-        f"CAST(IF({astray}, {meant_partition}, NULL) AS BIGINT) AS other_partition",
-        f"{side}L AS sent", "IF(plain, 0, 1) AS odd",
-        "IF(plain, shiftleft(1L, CAST(seq & 63 AS INT)), 0L) AS bit", f"IF(plain, {content}, 0L) AS hash",
-        "IF(plain, seq, NULL) AS seq",
-        f"CAST({times[0]} AS BIGINT) AS invoked", f"CAST({times[1]} AS BIGINT) AS done",
-        "xxhash64(clock) AS clock" if sent else "CAST(NULL AS BIGINT) AS clock",
-        f"coalesce(shiftright(random_int, 32), 0L) * {side}L AS high",
-        f"coalesce(random_int & {_LOW_BITS}L, 0L) * {side}L AS low",
+        "xxhash64(topic, partition) AS place",
+        "0L AS other_place" if sent else f"IF({astray}, {meant}, 0L) AS other_place",
+        "IF(plain, xxhash64(run_id, producer), 0L) AS source",
+        "IF(plain, offset - seq, 0L) AS d", f"IF(plain, shiftright(seq, 6), {_ODD}L) AS block",
+        "IF(plain, shiftleft(1L, CAST(seq & 63 AS INT)), 0L) AS bit",
+        f"IF(plain, {content}, 0L) AS hash", "IF(plain, seq, 0L) AS seq", *(of_sent if sent else ()),
     )  # fmt: skip
 
 
@@ -168,48 +164,44 @@ def _partitions(blocks: DataFrame, bounds: DataFrame) -> DataFrame:
     order of a producer's seqs their distance must not fall. Where something at or above a block's offsets was reported
     before the last send of the block began, which a slow producer does by right, the times have to be looked at.
     """
-    place = "PARTITION BY topic, partition"
+    by_offset = "PARTITION BY place ORDER BY low_offset, first_seq"
+    by_seq = "PARTITION BY place, source ORDER BY first_seq, d"
     walked = blocks.selectExpr(
         "*", "first_seq + d AS low_offset", "last_seq + d AS high_offset",
     ).selectExpr(
         "*",
-        f"lag(high_offset) OVER ({place} ORDER BY low_offset, first_seq) AS high_before",
-        f"min(first_done) OVER ({place} ORDER BY low_offset DESC, first_seq DESC"
-        " ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS first_done_above",
-        "lag(last_seq) OVER (PARTITION BY topic, partition, run_id, producer ORDER BY first_seq, d) AS seq_before",
-        "lag(d) OVER (PARTITION BY topic, partition, run_id, producer ORDER BY first_seq, d) AS d_before",
+        f"lag(high_offset) OVER ({by_offset}) AS high_before",
+        f"max(last_invoked) OVER ({by_offset} ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS last_invoked_below",
+        f"lag(last_seq) OVER ({by_seq}) AS seq_before",
+        f"lag(d) OVER ({by_seq}) AS d_before",
     )  # fmt: skip
     wrong = (
-        "odd = 1 OR d IS NULL"
-        " OR n_sent <> n_log OR bits_sent <> bits_log OR mixed <> 0"
-        " OR n_sent <> bit_count(bits_sent) OR n_sent <> last_seq - first_seq + 1"
+        f"block = {_ODD} OR n <> log_n OR bits <> log_bits OR mixed <> log_mixed OR first_seq <> log_first_seq"
+        " OR n <> bit_count(bits) OR n <> last_seq - first_seq + 1"
         " OR (high_before IS NOT NULL AND low_offset <> high_before + 1)"
         " OR (seq_before IS NOT NULL AND (first_seq <= seq_before OR d < d_before))"
     )
-    summed = walked.groupBy("topic", "partition").agg(
+    summed = walked.groupBy("place").agg(
         f.max(f.coalesce(f.expr(wrong), f.lit(True))).alias("wrong"),  # noqa: FBT003
-        f.max(f.expr("coalesce(first_done_above < last_invoked, false)")).alias("untimed"),
+        f.max(f.expr("coalesce(first_done < last_invoked_below, false)")).alias("untimed"),
         f.min("low_offset").alias("lowest"),
         f.max("high_offset").alias("highest"),
-        *(f.sum(name).alias(name) for name in ("n_sent", "n_log", "high", "low")),
-        f.collect_set(f.when(f.col("n_sent") > 0, f.col("run_id"))).alias("run_ids"),
+        *(f.sum(name).alias(name) for name in ("n", "high", "low")),
         # Pairs of two clocks are not compared but counted, which the long way does.
         (f.min("clock_low") != f.max("clock_high")).alias("two_clocks"),
-        f.collect_set(f.when(f.col("other_topic").isNotNull(), f.struct("other_topic", "other_partition"))).alias(
-            "others"
-        ),
+        f.collect_set(f.when(f.col("other_place") != 0, f.col("other_place"))).alias("others"),
     )
     whole = "lowest <=> start_offset AND highest + 1 <=> end_offset AND read_to IS NULL"
     dirty = f.col("wrong") | f.col("two_clocks") | ~f.expr(whole)
-    return summed.join(f.broadcast(bounds), on=["topic", "partition"], how="left").select(
+    named = bounds.withColumn("place", f.xxhash64("topic", "partition"))
+    return summed.join(f.broadcast(named), on="place", how="left").select(
+        "place",
         "topic",
         "partition",
         f.coalesce(dirty, f.lit(True)).alias("dirty"),  # noqa: FBT003
-        "n_sent",
-        "n_log",
+        "n",
         "high",
         "low",
-        "run_ids",
         "others",
         "untimed",
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from validate.expect import Expectation, load, merge_verdicts, parse, turn
 from validate.first_pass import Settled, set_aside, settle
 from validate.ledger.read import is_url, open_ledger
 from validate.progress import shortfalls
-from validate.session import SMALL_BYTES
+from validate.session import SMALL_BYTES, planned_for
 from validate.stats import count
 from validate.summary import Summary
 from validate.tally import Tally
@@ -54,10 +55,28 @@ def judge(
         sums_first = ledger.size_bytes >= SMALL_BYTES or is_url(place)
     all_sent = ledger.tables.get("sent")
     try:
-        settled = settle(ledger, expectation) if sums_first else Settled()
+        settled = settle(spark, ledger, expectation) if sums_first else Settled()
         set_aside(ledger, settled, spark)
-        counted = count(ledger, settled)
     except Exception as error:  # a file whose content is broken behind a good footer
+        raise output.unreadable(error) from error
+    aside = settled.partitions and not (settled.unsettled or settled.untimed or expectation.progress)
+    rest = [size for table, size in ledger.sizes.items() if not (aside and table in ("sent", "log"))]
+    with planned_for(spark, sum(rest)) if aside else nullcontext():
+        return _judge_rest(spark, ledger, settled, all_sent, expectation, out)
+
+
+def _judge_rest(
+    spark: SparkSession,
+    ledger: Ledger,
+    settled: Settled,
+    all_sent: DataFrame | None,
+    expectation: Expectation,
+    out: str,
+) -> Summary:
+    """What the first pass did not settle."""
+    try:
+        counted = count(ledger, settled)
+    except Exception as error:
         raise output.unreadable(error) from error
     frames = preparation.build(spark, ledger, counted, expectation, settled, all_sent)
     summary = _decide(spark, ledger, Tally(frames, counted, settled), expectation, frames, out)

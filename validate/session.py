@@ -26,6 +26,13 @@ SMALL_BYTES = 4 * 1024 * 1024  # about a hundred thousand records
 # One shuffle partition holds about so much of a ledger on disk: unpacked and joined it fits a task's memory.
 BYTES_PER_PARTITION = 16 * 1024 * 1024
 
+_PATIENT_COMPILER = [
+    "-XX:Tier4InvocationThreshold=100000",
+    "-XX:Tier4MinInvocationThreshold=50000",
+    "-XX:Tier4CompileThreshold=200000",
+    "-XX:Tier4BackEdgeThreshold=1000000",
+]
+
 _QUIET = Path(__file__).with_name("log4j2.properties")
 
 
@@ -85,6 +92,32 @@ def shuffle_partitions(size_bytes: int) -> int:
     return 1 if size_bytes < SMALL_BYTES else max(8, size_bytes // BYTES_PER_PARTITION)
 
 
+def planning(size_bytes: int) -> dict[str, str]:
+    """How Spark plans queries over so much of a ledger."""
+    small = size_bytes < SMALL_BYTES
+    return {
+        "spark.sql.shuffle.partitions": str(shuffle_partitions(size_bytes)),
+        # Re-planning pays for large ledgers only: in a small one each stage costs more to plan than to run.
+        "spark.sql.adaptive.enabled": str(not small).lower(),
+        # The same for code made for each query: compiling it takes longer than walking over a few thousand rows.
+        "spark.sql.codegen.wholeStage": str(not small).lower(),
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN" if small else "FALLBACK",
+    }
+
+
+@contextmanager
+def planned_for(spark: SparkSession, size_bytes: int) -> Iterator[None]:
+    """Plan for so much within the block: the first pass may leave little of a large ledger."""
+    before = {name: str(spark.conf.get(name)) for name in planning(size_bytes)}
+    try:
+        for name, value in planning(size_bytes).items():
+            spark.conf.set(name, value)
+        yield
+    finally:
+        for name, value in before.items():
+            spark.conf.set(name, value)
+
+
 def start(*, master: str | None = None, size_bytes: int = 0, scratch: str | None = None) -> SparkSession:
     """A session for one judgement. Whatever Spark says before its log is set up goes to a file, not the terminal."""
     # PySpark logs an exception as JSON besides raising it.
@@ -94,18 +127,15 @@ def start(*, master: str | None = None, size_bytes: int = 0, scratch: str | None
     check_master(master or "")
     small = size_bytes < SMALL_BYTES
     # A short life is not worth the second compiler's work, nor a collector with threads of its own.
-    jvm = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"] if small else []
+    # A long one takes a collector that is after throughput, and the second compiler for the innermost loops alone:
+    # by its own thresholds it would spend more on code that runs for a moment than the reading of millions of rows.
+    jvm = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"] if small else ["-XX:+UseParallelGC", *_PATIENT_COMPILER]
     settings = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "OFF",
         "spark.sql.session.timeZone": "UTC",
-        "spark.sql.shuffle.partitions": str(shuffle_partitions(size_bytes)),
-        # Re-planning pays for large ledgers only: in a small one each stage costs more to plan than to run.
-        "spark.sql.adaptive.enabled": str(not small).lower(),
-        # The same for code made for each query: compiling it takes longer than walking over a few thousand rows.
-        "spark.sql.codegen.wholeStage": str(not small).lower(),
-        "spark.sql.codegen.factoryMode": "NO_CODEGEN" if small else "FALLBACK",
+        **planning(size_bytes),
         "spark.sql.execution.arrow.pyspark.enabled": "false",
         "spark.task.maxFailures": "1",
         # Asked for with every expression, it triples the calls between Python and the JVM.
@@ -126,11 +156,24 @@ def start(*, master: str | None = None, size_bytes: int = 0, scratch: str | None
                 return builder.getOrCreate()
         except Exception as error:
             noise.seek(0)
-            raise UnreadableError(
-                "Spark does not start.",
-                details=f"{error}\n{noise.read()[-2000:].decode(errors='replace')}".strip(),
-                resolution="Check Java and --spark-master; the lines above are Spark's own.",
-            ) from error
+            raise _not_started(error, noise.read().decode(errors="replace"), master) from error
+
+
+def _not_started(error: Exception, noise: str, master: str | None) -> UnreadableError:
+    """What of Spark's many lines a person can use: not where in its code it stood."""
+    lines = [line.strip() for line in f"{error}\n{noise}".splitlines() if line.strip()]
+    telling = [x for x in lines if not re.match(r"at |[\w.$]+/|[\w.$]+\([\w$]+\.(java|scala):\d+\)|\S+ \S+ WARN ", x)]
+    if master and master.startswith("spark://") and "stopped SparkContext" in str(error):
+        return UnreadableError(
+            f"What listens at {master} does not answer as a Spark master.",
+            details=telling[0][:300],
+            resolution="Start a master of this Spark's version there, or leave --spark-master out to judge here.",
+        )
+    return UnreadableError(
+        "Spark does not start.",
+        details="\n".join(telling)[:1500],
+        resolution="Check Java and --spark-master; the lines above are Spark's own.",
+    )
 
 
 @contextmanager

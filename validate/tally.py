@@ -67,6 +67,9 @@ class Tally:
         unequal = unbounded = 0
         for row in _tallies(frames, one_clock=counted.one_clock).collect():
             unbounded += row["unbounded"]
+            if row["kind"] != "uncompared":
+                frame = "rows" if row["kind"] == "rows" else "attempts"
+                self.seen[frame] = self.seen.get(frame, 0) + row["n"]
             for name in (*_of_attempts(), *_of_rows()):
                 self.seen[name] = self.seen.get(name, 0) + row[name]
             if row["kind"] == "uncompared":
@@ -80,6 +83,7 @@ class Tally:
                 self._sums(row["topic"])["acked"] += (row["high"] << 32) + row["low"]
                 self._sums(row["topic"])["found_once"] += (row["high2"] << 32) + row["low2"]
         self.seen |= self.acked
+        self.seen["timed"] = self.seen.get("attempts", 0) + len(settled.untimed)
         self.acked["found"] += settled.acked
         for topic, total in settled.sums.items():
             for name in ("acked", "found_once", "read"):

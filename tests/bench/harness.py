@@ -25,6 +25,7 @@ class Ratio:
     other_s: list[float]
     ratio: float
     goal: float
+    unit: str = "s"
 
     @property
     def reached(self) -> bool:
@@ -53,7 +54,7 @@ def compare(
 def show(result: Ratio) -> None:
     mark = "ok " if result.reached else "OVER"
     mine, theirs = (
-        f"{statistics.median(times):.2f} s [{min(times):.2f}..{max(times):.2f}]"
+        f"{statistics.median(times):.2f} {result.unit} [{min(times):.2f}..{max(times):.2f}]"
         for times in (result.ours_s, result.other_s)
     )
     print(f"{mark} {result.name}: {result.ratio:.2f} (goal {result.goal}); ours {mine}, other {theirs}", flush=True)

@@ -100,7 +100,7 @@ def test_only_what_adds_up_is_settled(spark: SparkSession, tmp_path: Path) -> No
         whole.bounds_given |= {(name, p): row for (_, p), row in h.bounds_given.items()}
         whole.unbounded |= {(name, p) for _, p in h.unbounded}
     ledger = open_ledger(spark, str(whole.write(tmp_path / "ledger")))
-    found = settle(ledger, parse({}))
+    found = settle(spark, ledger, parse({}))
     assert [place for place in found.partitions if place[1] == 0] == []
     both = {"meant for another"}  # a stray row unsettles the partition it names, too
     assert {topic for topic, _ in found.partitions} == set(DAMAGES) - both
@@ -115,7 +115,8 @@ def _rename(h: History, topic: str) -> None:
 def test_a_consumed_topic_is_not_settled(spark: SparkSession, tmp_path: Path) -> None:
     h = two_partitions()
     h.commit("readers", "orders", 0, 1)
-    assert settle(open_ledger(spark, str(h.write(tmp_path / "ledger"))), parse({})).partitions == []
+    ledger = open_ledger(spark, str(h.write(tmp_path / "ledger")))
+    assert settle(spark, ledger, parse({})).partitions == []
 
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.long) for n in range(1, 20))])

@@ -22,7 +22,8 @@ def gap(rows: DataFrame, bounds: DataFrame, attempts: DataFrame) -> DataFrame:
         .join(f.broadcast(spans), on=["topic", "partition"], how="inner")
         .filter((f.col("offset") >= f.col("start_offset")) & (f.col("offset") < f.col("stop")))
     )
-    # The end stands in for a last row, so that a gap before it shows, and one over a whole empty partition.
+    # The end stands in for a last row, so that a gap before it shows, and one over a whole empty partition. A row at
+    # the end itself would say the same, and an end at the start leaves no room for a gap.
     ends = spans.filter(f.col("stop") > f.col("start_offset")).withColumn("offset", f.col("stop"))
     order = Window.partitionBy("topic", "partition").orderBy("offset")
     before = f.coalesce(f.lag("offset").over(order), f.col("start_offset") - 1)

@@ -192,7 +192,13 @@ CHECKS: tuple[Check, ...] = (
         "effect-missing", (*_JOIN, "effects", "commits"), _effect_missing, "committed past it, and nothing came of it"
     ),
     Check("effect-repeated", (*_JOIN, "effects"), _effect_repeated, "one input, several visible effects"),
-    Check("reordered", _JOIN, lambda x: reordered.reordered(x.rows), "stands before what its producer sent earlier"),
+    Check(
+        "reordered",
+        _JOIN,
+        lambda x: reordered.reordered(x.rows),
+        "stands before what its producer sent earlier",
+        ("rows",),
+    ),
     Check("poll-skip", (*_JOIN, "delivered"), _poll_skip, "a consumer was not handed what is in the log"),
     Check("poll-backwards", (*_JOIN, "delivered"), _poll_backwards, "a consumer was handed an earlier offset again"),
     Check(
@@ -238,6 +244,7 @@ CHECKS: tuple[Check, ...] = (
         ("sent",),
         lambda x: inconsistent_offset.inconsistent_offset(x.attempts, x.rows),
         "one offset, two records",
+        ("attempts", "rows"),
     ),
     Check(
         "offset-mismatch",
@@ -247,7 +254,11 @@ CHECKS: tuple[Check, ...] = (
         ("moved",),
     ),
     Check(
-        "stale-offset", ("sent",), lambda x: stale_offset.stale_offset(x.timed), "offsets went back: the log was cut"
+        "stale-offset",
+        ("sent",),
+        lambda x: stale_offset.stale_offset(x.timed),
+        "offsets went back: the log was cut",
+        ("timed",),
     ),
     Check(
         "gap", (*_JOIN, "log_bounds"), lambda x: gap.gap(x.rows, x.open_bounds, x.attempts), "offsets without a record"

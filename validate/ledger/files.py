@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -56,12 +56,23 @@ class Found:
     nanos: bool = False
 
 
+Constant = str | int | bool | None
+_UNSET = object()
+
+
 @dataclass
 class Batch:
     """Files of one folder that have the same columns; one read serves them all."""
 
     columns: dict[str, Found]
     paths: list[str] = field(default_factory=list)
+    # Columns with one value, or nothing but nulls, in all files, as their footers say: they need not be read.
+    constants: dict[str, Constant] = field(default_factory=dict)
+
+    def add(self, path: str, constants: dict[str, Constant]) -> None:
+        same = {name: value for name, value in constants.items() if self.constants.get(name, _UNSET) == value}
+        self.constants = same if self.paths else constants
+        self.paths.append(path)
 
 
 def parquet_files(folder: Path) -> list[Path]:
@@ -86,7 +97,7 @@ def look_at(table: str, files: list[Path], columns: tuple[Column, ...]) -> tuple
     for path in files:
         try:
             with pq.ParquetFile(path) as file:
-                found = _columns_of(file)
+                found, constants = _columns_of(file), _constants_of(file.metadata)
         except (OSError, pa.ArrowException) as error:
             problems.append(
                 Problem(
@@ -101,7 +112,7 @@ def look_at(table: str, files: list[Path], columns: tuple[Column, ...]) -> tuple
         if fatal:
             continue
         kept = {c.name: found[c.name] for c in columns if c.name in found and fits(found[c.name], c.kind)}
-        batches.setdefault(repr(sorted(kept.items())), Batch(kept)).paths.append(str(path))
+        batches.setdefault(repr(sorted(kept.items())), Batch(kept)).add(str(path), constants)
     return list(batches.values()), problems
 
 
@@ -151,6 +162,30 @@ def _wrong_columns(
 def _columns_of(file: pq.ParquetFile) -> dict[str, Found]:
     physical = {file.schema.column(i).path: file.schema.column(i).physical_type for i in range(len(file.schema))}
     return {column.name: _found(column.type, physical.get(column.name, "")) for column in file.schema_arrow}
+
+
+def _constants_of(footer: pq.FileMetaData) -> dict[str, Constant]:
+    """What the footer says of columns that hold the same in every row."""
+    groups = [group for i in range(footer.num_row_groups) if (group := footer.row_group(i)).num_rows]
+    constants: dict[str, Constant] = {}
+    for index in range(footer.num_columns if groups else 0):
+        chunks = [group.column(index) for group in groups]
+        values = {_constant_of(chunk.statistics, group.num_rows) for chunk, group in zip(chunks, groups, strict=True)}
+        if len(values) == 1 and _UNSET not in values:
+            constants[chunks[0].path_in_schema] = cast("Constant", values.pop())
+    return constants
+
+
+def _constant_of(statistics: pq.Statistics | None, rows: int) -> object:
+    if statistics is None or not statistics.has_null_count:
+        return _UNSET
+    if statistics.null_count == rows:
+        return None
+    if statistics.null_count or not statistics.has_min_max or statistics.min != statistics.max:
+        return _UNSET
+    # Texts that were cut off differ: the least is cut, the greatest cut and raised. Below 0 a number may be unsigned.
+    least = statistics.min
+    return least if isinstance(least, str) or (isinstance(least, int) and least >= 0) else _UNSET
 
 
 def _found(kind: pa.DataType, physical: str) -> Found:

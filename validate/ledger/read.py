@@ -47,7 +47,12 @@ class Ledger:
     tables: dict[str, DataFrame]
     faults: list[Fault] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
-    size_bytes: int = 0
+    sizes: dict[str, int] = field(default_factory=dict)
+    batches: dict[str, list[Batch]] = field(default_factory=dict)
+
+    @property
+    def size_bytes(self) -> int:
+        return sum(self.sizes.values())
 
     def has(self, *names: str) -> bool:
         return all(name in self.tables for name in names)
@@ -74,9 +79,10 @@ def open_ledger(spark: SparkSession, place: str) -> Ledger:
         files = parquet_files(root / table)
         batches, problems = look_at(table, files, columns)
         ledger.problems.extend(problems)
-        ledger.size_bytes += sum(path.stat().st_size for path in files)
+        ledger.sizes[table] = sum(path.stat().st_size for path in files)
         if batches:
             ledger.tables[table] = _union(spark, columns, batches)
+            ledger.batches[table] = batches
         elif table in REQUIRED and not files:
             ledger.problems.append(_missing(root / table))
     _read_faults(ledger, root / FAULTS_FILE)
@@ -135,20 +141,36 @@ def _missing(place: Path | str) -> Problem:
     )
 
 
-def _union(spark: SparkSession, columns: tuple[Column, ...], batches: Iterable[Batch]) -> DataFrame:
-    frames = [_read(spark, columns, batch) for batch in batches]
+def _union(
+    spark: SparkSession, columns: tuple[Column, ...], batches: Iterable[Batch], *, lean: bool = False
+) -> DataFrame:
+    frames = [_read(spark, columns, batch, lean=lean) for batch in batches]
     whole = frames[0]
     for frame in frames[1:]:
         whole = whole.unionAll(frame)
     return whole
 
 
-def _read(spark: SparkSession, columns: tuple[Column, ...], batch: Batch) -> DataFrame:
+def lean(spark: SparkSession, ledger: Ledger, table: str) -> DataFrame:
+    """The same table, in which columns that hold one value only are told by the footers and not read."""
+    batches = ledger.batches.get(table)
+    return _union(spark, TABLES[table], batches, lean=True) if batches else ledger.tables[table]
+
+
+def _read(spark: SparkSession, columns: tuple[Column, ...], batch: Batch, *, lean: bool) -> DataFrame:
     schema = t.StructType(
         [t.StructField(name, found.spark_type) for name, found in batch.columns.items() if found.spark_type is not None]
     )
     frame = spark.read.schema(schema).parquet(*batch.paths)
-    return frame.select(*(_cast(column, batch.columns.get(column.name)) for column in columns))
+    told = batch.constants if lean else {}
+    return frame.select(
+        *(
+            f.lit(told[column.name]).cast(SPARK_TYPE[column.kind]).alias(column.name)
+            if column.name in told and column.kind in ("string", "long", "bool")
+            else _cast(column, batch.columns.get(column.name))
+            for column in columns
+        )
+    )
 
 
 def _cast(column: Column, found: Found | None) -> SparkColumn:

@@ -159,6 +159,10 @@ BAD_EXPECTATIONS: dict[str, dict[str, Any]] = {
     "bound of no number": {"progress": {"phase_s": "long"}},
     "unknown witness": {"outage": {"warm": {"write_s": 5, "read_s": 5}, "topics": ["orders"]}},
     "unclean is no list": {"unclean": "orders"},
+    "never met: must happen and fails": {"anomalies": {"lost": {"count": ">0", "verdict": "violation"}}},
+    "never met: nobody claims": {"anomalies": {"unseen": {"count": ">0", "verdict": "expected"}}},
+    "never met: no bound": {"anomalies": {"stuck": {"count": ">0", "verdict": "expected"}}},
+    "never met: no topic": {"anomalies": {"lost": {"count": ">=1", "verdict": "expected", "topics": []}}},
 }
 
 

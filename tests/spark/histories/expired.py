@@ -335,3 +335,20 @@ def weak_on_compacted(h: History) -> None:
 def compacted_clean(h: History) -> None:
     h.kept("orders", 0, 3, key=b"k")
     h.bounds("orders", policy="compact")
+
+
+# -- why ----------------------------------------------------------------------------------------------------------
+
+
+@history(
+    "a reader is told whether retention or compaction took it",
+    allowed("expired", seq=0, note="below the log's start"),
+    allowed("expired", seq=1, note="compacted"),
+    allowed("expired", seq=2, note="compacted"),
+    EXPLAINED,
+)
+def told_why(h: History) -> None:
+    h.bounds("orders", policy="compact,delete", start=1)
+    for seq in range(3):  # the second stood at the start itself
+        h.acked("orders", 0, seq=seq, offset=seq, key=b"k")
+    h.keep("orders", 0, seq=3, offset=3, key=b"k")

@@ -280,3 +280,34 @@ def fresh_without_bound(h: History) -> None:
     probed(h, ok=(0, 90), failed=tuple(range(1, 90)))
     probed(h, ok=(0, 50), witness="fresh")
     h.expect["outage"] = {"running": {"write_s": 24, "read_s": 24}}
+
+
+# -- to the millisecond ------------------------------------------------------------------------------------------------
+
+
+@history(
+    "a probe sent when another ended ok belongs to what comes after, not to the time before", allowed("outage", **HERE)
+)
+def sent_at_the_end_of_an_ok(h: History) -> None:
+    served(h)
+    probed(h, ok=(0, 61))
+    h.probe("orders", 50 * SECOND, "ok", done=60 * SECOND)
+    h.probe("orders", 60 * SECOND, "failed")
+    bounded(h)
+
+
+@history("a probe that failed when another ended ok belongs to the time before", allowed("outage", **HERE))
+def failed_at_the_end_of_an_ok(h: History) -> None:
+    served(h)
+    probed(h, ok=(0, 60))
+    h.probe("orders", 5 * SECOND, "failed", done=10 * SECOND)
+    h.probe("orders", 9 * SECOND, "ok", done=10 * SECOND)
+    bounded(h)
+
+
+@history("one sent when another ended ok and never answered is an outage, too", allowed("outage", **HERE))
+def unanswered_at_the_end_of_an_ok(h: History) -> None:
+    served(h)
+    probed(h, ok=(0, 12))
+    h.probe("orders", 9 * SECOND, "ok", done=10 * SECOND)
+    h.probe("orders", 10 * SECOND, "unknown", done=None)

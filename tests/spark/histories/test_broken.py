@@ -2,27 +2,58 @@
 
 from __future__ import annotations
 
+import json
+import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from common.errors import KastellanError
+from common.errors import EXIT_FAILED, EXIT_UNKNOWN, EXIT_USAGE
 from tests.spark.histories.broken import BAD_EXPECTATIONS, BROKEN, as_others_write, sound
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 pytestmark = pytest.mark.spark
 
 ROOT = Path(__file__).parents[3]
-BY_HAND = ["no outcome", "log truncated", "no such folder"]  # a process of its own costs seconds: a few are enough
+BY_HAND = "log truncated"  # a process of its own costs seconds: one of each exit code is enough
 
 
-def judge(spark: Any, ledger: Path, expect: dict[str, Any] | None = None) -> dict[str, Any]:
-    from validate.judge import judge_ledger  # noqa: PLC0415 -- so that the rest can be collected without a judge
+class Kept:
+    """The tests' session in a hand that cannot stop it."""
 
-    summary: dict[str, Any] = judge_ledger(spark, ledger, expect, ledger.parent / "findings").to_json()
-    return summary
+    def __init__(self, spark: Any) -> None:
+        self.spark = spark
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.spark, name)
+
+    def stop(self) -> None:
+        pass
+
+
+@pytest.fixture
+def said(
+    spark: Any, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[int, str]]:
+    """`python -m validate judge ...` in this process: its exit code and all it said."""
+
+    def call(*words: Any) -> tuple[int, str]:
+        from validate import session  # noqa: PLC0415 -- so that the rest can be collected without a judge
+        from validate.__main__ import main  # noqa: PLC0415
+
+        monkeypatch.setattr(session, "start", lambda **_: Kept(spark))
+        monkeypatch.setenv("COLUMNS", "500")
+        capfd.readouterr()
+        code = main(["judge", *map(str, words)])
+        out, err = capfd.readouterr()
+        return code, out + err
+
+    return call
 
 
 def call(ledger: Path) -> subprocess.CompletedProcess[str]:
@@ -31,52 +62,53 @@ def call(ledger: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_broken_is_unknown(spark: Any, name: str, tmp_path: Path) -> None:
+def test_broken_says_what_to_do(said: Callable[..., tuple[int, str]], name: str, tmp_path: Path) -> None:
     damage, words = BROKEN[name]
     ledger = sound().write(tmp_path / "ledger")
     damage(ledger)
-    refusal = None
-    try:
-        verdict = judge(spark, ledger)["verdict"]
-    except KastellanError as error:
-        verdict = {2: "unknown", 64: "unknown" if name == "no such folder" else "usage"}[error.exit_code]
-        refusal = str(error)
-    assert verdict == "unknown"
-    unsaid = [word for word in words if refusal is not None and word not in refusal]
-    assert not unsaid, f"{name}: the message does not say {unsaid}: {refusal}"
+    code, text = said(ledger)
+    assert code == (EXIT_USAGE if name == "no such folder" else EXIT_UNKNOWN), text
+    assert not [word for word in words if word not in text], text
+    assert re.search(r"Write|Name|Judge|Seal", text), f"nothing says what to do: {text}"
+    assert "Traceback" not in text
+    assert not re.search(r"^passed|^failed", text, re.MULTILINE)
 
 
-@pytest.mark.parametrize("name", BY_HAND)
-def test_broken_exits_2(name: str, tmp_path: Path) -> None:
-    damage, words = BROKEN[name]
-    ledger = sound().write(tmp_path / "ledger")
-    damage(ledger)
-    done = call(ledger)
-    said = done.stdout + done.stderr
-    assert done.returncode in ({2, 64} if name == "no such folder" else {2}), said
-    assert not [word for word in words if word not in said], said
-    assert "Traceback" not in said
-
-
-def test_sound_exits_0_and_violated_1(tmp_path: Path) -> None:
+def test_each_exit_code_of_the_command(tmp_path: Path) -> None:
     h = sound()
     assert call(h.write(tmp_path / "sound")).returncode == 0
+    damage, words = BROKEN[BY_HAND]
+    ledger = h.write(tmp_path / "broken")
+    damage(ledger)
+    done = call(ledger)
+    assert done.returncode == EXIT_UNKNOWN
+    assert not [word for word in words if word not in done.stdout + done.stderr]
+    assert done.stderr == ""
+    # 1 is the example's, in test_example.py.
+
+
+def test_violated_is_1(said: Callable[..., tuple[int, str]], tmp_path: Path) -> None:
+    h = sound()
     h.acked("orders", 0, seq=2, offset=2)
-    assert call(h.write(tmp_path / "lost")).returncode == 1
+    assert said(h.write(tmp_path / "lost"))[0] == EXIT_FAILED
 
 
 @pytest.mark.parametrize("name", BAD_EXPECTATIONS)
-def test_bad_expectation_is_an_error(spark: Any, name: str, tmp_path: Path) -> None:
+def test_bad_expectation_is_an_error(said: Callable[..., tuple[int, str]], name: str, tmp_path: Path) -> None:
     ledger = sound().write(tmp_path / "ledger")
-    with pytest.raises(KastellanError) as caught:
-        judge(spark, ledger, BAD_EXPECTATIONS[name])
-    assert caught.value.exit_code in {2, 64}
+    expect = tmp_path / "expect.yml"
+    expect.write_text(json.dumps(BAD_EXPECTATIONS[name]), encoding="utf-8")
+    code, text = said(ledger, "--expect", expect)
+    assert code == EXIT_USAGE
+    assert str(expect) in text
 
 
 def test_other_shapes_are_read(spark: Any, tmp_path: Path) -> None:
     """Nothing is lost by these casts and no column is missing that must be there."""
     ledger = sound().write(tmp_path / "ledger")
     as_others_write(ledger)
-    summary = judge(spark, ledger)
+    from validate.judge import judge_ledger  # noqa: PLC0415 -- so that the rest can be collected without a judge
+
+    summary = judge_ledger(spark, ledger, None, tmp_path / "findings").to_json()
     assert summary["verdict"] == "passed", summary
     assert summary["acked"]["found"] == 2

@@ -78,3 +78,21 @@ def test_other_masters_are_not_asked(master: str) -> None:
 @pytest.mark.parametrize(("size", "least"), [(0, 1), (session.SMALL_BYTES - 1, 1), (session.SMALL_BYTES, 8)])
 def test_shuffle_partitions(size: int, least: int) -> None:
     assert session.shuffle_partitions(size) == least
+
+
+def test_what_spark_says_is_cut_to_what_helps() -> None:
+    noise = """WARNING: Using incubator modules
+26/11/18 15:12:26 WARN Utils: Your hostname, vm, resolves to a loopback address
+Exception in thread "main" org.apache.spark.SparkException: Master must either be yarn or start with spark
+\tat org.apache.spark.deploy.SparkSubmit.error(SparkSubmit.scala:1045)
+java.base/java.lang.Thread.run(Thread.java:840)"""
+    error = session._not_started(RuntimeError("gateway exited"), noise, "sprak://x")
+    assert "Master must either be yarn" in error.details
+    assert not any(word in error.details for word in (".scala:", "Thread.java", "loopback"))
+
+
+def test_a_listener_that_is_no_master_is_named() -> None:
+    stopped = RuntimeError("Cannot call methods on a stopped SparkContext.")
+    error = session._not_started(stopped, "", "spark://10.0.0.1:7077")
+    assert "spark://10.0.0.1:7077 does not answer as a Spark master" in str(error)
+    assert error.exit_code == EXIT_UNKNOWN

@@ -1,9 +1,9 @@
-"""How long a verdict takes: `python -m tests.bench.judge_speed [--records N] [--pairs N] [--json FILE]`.
+"""How long a verdict takes, as a ratio to what anybody could do with standard tools, and how much memory it needs.
 
 A clean ledger is made by Spark: acknowledged records of several producers, dealt to the partitions in turn, and a log
 in which their batches interleave. The same records are written as two text files. Measured in turn, so that a busy
-machine is busy for both: the whole verdict (a process of its own, Spark's start included), and what anybody could do
-with standard tools: `LC_ALL=C sort` of both files and `diff`.
+machine is busy for both: the whole verdict (a process of its own, Spark's start included), and `LC_ALL=C sort` of both
+text files with `diff`. Needs 10 GB of disk in --scratch; ledgers that are kept there are used again.
 """
 
 from __future__ import annotations
@@ -19,26 +19,31 @@ import sys
 import tempfile
 import threading
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from validate import session
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))  # run as a file: its own folder is first on the path, the rooms are not
+
+from tests.bench.harness import Ratio, show, write  # noqa: E402
+from validate import session  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
-ROOT = Path(__file__).parents[2]
+RECORDS = 20_000_000
+PAIRS = 3  # minutes each
 PARTITIONS = 12
 PRODUCERS = 4
 BATCH = 100  # records of one producer that lie side by side in a partition
 RECORDS_PER_S = 200_000
 LATENCY_US = 8_000
 START_US = 1_772_366_400_000_000
-
-GOALS = {"verdict / sort+diff": 1.0, "verdict at full size / at a tenth": 12.0, "driver peak RSS in GiB": 3.0}
+MASTER = "local[*]"
+MADE = "made"  # stands in a folder whose ledger is whole
 
 
 def records(spark: SparkSession, count: int, *, in_turn: bool) -> DataFrame:
@@ -103,9 +108,9 @@ class Cost:
     rss_gib: float = 0.0
 
 
-def judged(ledger: Path, master: str) -> Cost:
+def judged(ledger: Path) -> Cost:
     """One whole `python -m validate judge`, with the peak memory of the driver: Python and its JVM."""
-    command = [sys.executable, "-m", "validate", "judge", str(ledger), "--spark-master", master, "--json"]
+    command = [sys.executable, "-m", "validate", "judge", str(ledger), "--json"]
     began = time.monotonic()
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as run:
         peaks: dict[int, int] = {}
@@ -162,60 +167,61 @@ def sorted_and_compared(where: Path) -> Cost:
     return Cost(took, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
 
 
-def measure(where: Path, count: int, pairs: int, master: str) -> dict[str, Any]:
-    small = count // 10
-    spark = session.start(master=master, size_bytes=session.SMALL_BYTES)
-    try:
-        for name, size in (("full", count), ("tenth", small)):
-            make(spark, where / name, size)
-    finally:
-        spark.stop()
-    runs = []
-    for _ in range(pairs):
-        costs = {
-            "verdict": judged(where / "full/ledger", master),
-            "tenth": judged(where / "tenth/ledger", master),
-            "sort": sorted_and_compared(where / "full"),
-        }
-        runs.append({name: asdict(cost) for name, cost in costs.items()})
-        print(json.dumps(runs[-1]), file=sys.stderr)
-    results = {
-        "verdict / sort+diff": _median(runs, "verdict", "sort", "clock_s"),
-        "verdict at full size / at a tenth": _median(runs, "verdict", "tenth", "clock_s"),
-        "driver peak RSS in GiB": max(run["verdict"]["rss_gib"] for run in runs),
-        "cpu: verdict / sort+diff": _median(runs, "verdict", "sort", "cpu_s"),
-        "cpu: verdict at full size / at a tenth": _median(runs, "verdict", "tenth", "cpu_s"),
-    }
-    return {"records": count, "pairs": pairs, "runs": runs, "results": results, "goals": GOALS}
+def made(where: Path, count: int) -> Path:
+    """The folder of a ledger of this size; one that an earlier run kept is used again."""
+    place = where / str(count)
+    if not (place / MADE).exists():
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir(parents=True)
+        spark = session.start(master=MASTER, size_bytes=session.SMALL_BYTES, scratch=str(where))
+        try:
+            make(spark, place, count)
+        finally:
+            spark.stop()
+        (place / MADE).touch()
+    return place
 
 
-def _median(runs: list[dict[str, Any]], above: str, below: str, what: str) -> float:
-    return float(statistics.median(run[above][what] / run[below][what] for run in runs))
+def measure(where: Path, count: int, pairs: int) -> list[Ratio]:
+    whole, tenth = made(where, count), made(where, count // 10)
+    costs: dict[str, list[Cost]] = {"whole": [], "tenth": [], "tools": []}
+    for number in range(pairs):
+        # The small one twice, on both sides of the large one: it is the noisier of the two.
+        for name, cost in (
+            ("tenth", judged(tenth / "ledger")),
+            ("whole", judged(whole / "ledger")),
+            ("tools", sorted_and_compared(whole)),
+            ("tenth", judged(tenth / "ledger")),
+        ):
+            costs[name].append(cost)
+            told = f"{cost.clock_s:.1f} s, {cost.cpu_s:.1f} s of the processor, {cost.rss_gib:.2f} GiB"
+            print(f"   {number + 1}/{pairs} {name}: {told}", flush=True)
+    results = [
+        _ratio(f"verdict at {count:,} records / sort + diff", costs["whole"], costs["tools"], 1.0),
+        _ratio(f"verdict at {count:,} / at {count // 10:,}", costs["whole"], costs["tenth"], 12.0),
+    ]
+    peaks = [cost.rss_gib for cost in costs["whole"]]
+    results.append(Ratio("peak memory of the driver / 1 GiB", peaks, [1.0], max(peaks), 3.0, unit="GiB"))
+    for result in results:
+        show(result)
+    return results
 
 
-def table(outcome: dict[str, Any]) -> str:
-    lines = [f"{outcome['records']:,} records, median of {outcome['pairs']} interleaved pairs"]
-    for name, value in outcome["results"].items():
-        goal = outcome["goals"].get(name)
-        told = "" if goal is None else f"goal <= {goal:5.2f}   {'met' if value <= goal else 'MISSED'}"
-        lines.append(f"  {name:40} {value:6.2f}   {told}")
-    return "\n".join(lines)
+def _ratio(name: str, ours: list[Cost], other: list[Cost], goal: float) -> Ratio:
+    mine, theirs = [cost.clock_s for cost in ours], [cost.clock_s for cost in other]
+    return Ratio(name, mine, theirs, statistics.median(mine) / statistics.median(theirs), goal)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="judge_speed", description=__doc__)
-    parser.add_argument("--records", type=int, default=20_000_000)
-    parser.add_argument("--pairs", type=int, default=5)
-    parser.add_argument("--spark-master", default="local[2]")
-    parser.add_argument("--scratch", type=Path, help="where 10 GB may be written (default: the temporary directory)")
-    parser.add_argument("--json", type=Path, help="write the results here, too")
+    parser = argparse.ArgumentParser(prog="judge_bench", description=__doc__)
+    parser.add_argument("--records", type=int, default=RECORDS)
+    parser.add_argument("--pairs", type=int, default=PAIRS)
+    parser.add_argument("--scratch", type=Path, help="keep the ledgers here (default: a temporary directory)")
     args = parser.parse_args(argv)
-    with tempfile.TemporaryDirectory(prefix="judge-bench-", dir=args.scratch) as scratch:
-        outcome = measure(Path(scratch), args.records, args.pairs, args.spark_master)
-    if args.json:
-        args.json.write_text(json.dumps(outcome, indent=1) + "\n", encoding="utf-8")
-    print(table(outcome))
-    return 0 if all(outcome["results"][name] <= goal for name, goal in outcome["goals"].items()) else 1
+    if args.scratch:
+        return write("judge", measure(args.scratch.resolve(), args.records, args.pairs))
+    with tempfile.TemporaryDirectory(prefix="judge-bench-", dir="/var/tmp") as scratch:
+        return write("judge", measure(Path(scratch), args.records, args.pairs))
 
 
 if __name__ == "__main__":
