@@ -6,6 +6,7 @@ Standard library only up to here: `doctor` must run where nothing is prepared ye
 from __future__ import annotations
 
 import argparse
+import difflib
 import os
 import sys
 from typing import TYPE_CHECKING, NoReturn
@@ -68,6 +69,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if rest:
         if not hasattr(arguments, "pytest"):
             parser.error(f"unrecognized arguments: {' '.join(rest)}")
+        if meant := [tier for word in rest for tier in difflib.get_close_matches(word, test.TIER_FLAGS, cutoff=0.85)]:
+            parser.error(f"unrecognized arguments: {' '.join(rest)}; did you mean {meant[0]}?")
         arguments.pytest = [*rest, *arguments.pytest]  # -k WORD and the like are for pytest
     try:
         code: int = arguments.run(arguments)

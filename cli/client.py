@@ -5,7 +5,7 @@ clients take them. The password stays in the files (0600), unless --show-secrets
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cli.native import is_ansible_routine, run_shown
 from cli.surroundings import DEFAULT_STACK, HOME, checked_stack, lay_out
@@ -19,13 +19,23 @@ if TYPE_CHECKING:
 HELP = "write a user's client files, say how to use them"
 SNIPPET = """
 librdkafka, Python    import json, confluent_kafka
-                      confluent_kafka.Consumer({{**json.load(open("{folder}/librdkafka.json")), "group.id": "mine"}})
-Java tools            kafka-console-consumer.sh --bootstrap-server {server} --topic TOPIC \\
-                          --consumer.config {folder}/client.properties
+                      settings = json.load(open("{folder}/librdkafka.json"))
+                      producer = confluent_kafka.Producer(settings)
+                      producer.produce("TOPIC", b"hello"); producer.flush()
+                      consumer = confluent_kafka.Consumer(
+                          {{**settings, "group.id": "mine", "auto.offset.reset": "earliest"}})
+                      consumer.subscribe(["TOPIC"]); print(consumer.poll(30).value())
+Java tools            on a host, where they are; the file is whole in itself:
+                      ./kastellan ssh --stack {stack} {host} 'umask 077; cat > {user}.properties' \\
+                          < {folder}/client.properties
+                      ./kastellan ssh --stack {stack} {host} kafka-console-consumer.sh --bootstrap-server {server} \\
+                          {option} {user}.properties --topic TOPIC --from-beginning --group mine
 Spark                 pairs = (line.rstrip("\\n").split("=", 1) for line in open("{folder}/client.properties"))
                       options = {{f"kafka.{{k}}": v.encode().decode("unicode_escape") for k, v in pairs}}
                       spark.read.format("kafka").options(**options)
 By certificate        client-mtls.properties, librdkafka-mtls.json"""
+# Kafka 4.2 gave the console tools one name for it, and warns of the old ones.
+ONE_OPTION_SINCE = (4, 2)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -47,24 +57,34 @@ def run(arguments: argparse.Namespace) -> int:
     wanted = json.dumps({"kafka_client_users": [user]})
     argv = ["ansible-playbook", "-i", f"inventories/{stack}", "playbooks/client.yml", "-e", wanted]
     run_shown(argv, hide=is_ansible_routine)
-    show(HOME / stack / "clients" / user, document["bootstrap_servers"], secrets=arguments.show_secrets)
+    show(HOME / stack / "clients" / user, stack, document, secrets=arguments.show_secrets)
     return 0
 
 
-def described(path: Path, stack: str) -> dict[str, list[str] | str]:
+def described(path: Path, stack: str) -> dict[str, Any]:
     if not path.exists():
         raise KastellanError(
             f"Stack {stack} has no cluster yet.", details=f"There is no {path}.", resolution=f"./kastellan up {stack}"
         )
-    content: dict[str, list[str] | str] = json.loads(path.read_text(encoding="utf-8"))
+    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return content
 
 
-def show(folder: Path, servers: object, *, secrets: bool) -> None:
+def show(folder: Path, stack: str, document: dict[str, Any], *, secrets: bool) -> None:
     print()
     for path in sorted(folder.iterdir()):
         print(path)
-    print(SNIPPET.format(folder=folder, server=str(servers).partition(",")[0]))
+    version = tuple(int(part) for part in document["kafka_version"].split(".")[:2])
+    print(
+        SNIPPET.format(
+            folder=folder,
+            stack=stack,
+            user=folder.name,
+            host=document["hosts"][0]["name"],
+            server=document["bootstrap_servers"].partition(",")[0],
+            option="--command-config" if version >= ONE_OPTION_SINCE else "--consumer.config",
+        )
+    )
     if secrets:
         settings = json.loads((folder / "librdkafka.json").read_text(encoding="utf-8"))
         print(f"\nPassword              {settings['sasl.password']}")

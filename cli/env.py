@@ -25,13 +25,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    stack = arguments.stack and checked_stack(arguments.stack)  # before a word is printed that a shell might take
     lay_out()
     for name, value in variables().items():
         print(f"export {name}={shlex.quote(value)}")
-    if arguments.stack is None:
+    if stack is None:
         print(f"unset {' '.join(STACK_VARIABLES)}")  # of an earlier call for one stack
     else:
-        stack = checked_stack(arguments.stack)
         for name, value in zip(STACK_VARIABLES, (stack, str(ROOT / "inventories" / stack)), strict=True):
             print(f"export {name}={shlex.quote(value)}")
     return 0

@@ -18,7 +18,7 @@ HELP = "log in on a host, or run a command there"
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--stack", default=DEFAULT_STACK, help="default: %(default)s")
     parser.add_argument("host", metavar="HOST", help="e.g. broker-1")
-    parser.add_argument("command", metavar="COMMAND", nargs=argparse.REMAINDER, help="e.g. 'systemctl status ssh'")
+    parser.add_argument("command", metavar="COMMAND", nargs=argparse.REMAINDER, help="none: a shell")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -26,6 +26,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.host not in hosts:
         raise UsageError(
             f"Stack {arguments.stack} has no host {arguments.host!r}.",
+            details=f"Its hosts: {', '.join(hosts)}.",
             resolution=nearest(arguments.host, hosts).capitalize(),
         )
     command = arguments.command[1:] if arguments.command[:1] == ["--"] else arguments.command

@@ -13,6 +13,7 @@ from cli.surroundings import HOME, ROOT, environment
 from common.errors import CommandFailed, KastellanError
 from common.run import run
 from common.ssh import Login
+from infra.providers.nspawn.registry import record_of, stack_id_for
 
 PULUMI_TIMEOUT_S = 120
 
@@ -54,8 +55,12 @@ def hosts_of(stack: str) -> list[StackHost]:
             raise
         outputs = {}
     if not outputs.get("hosts"):
+        record = record_of(stack_id_for(str(HOME / stack)))
+        begun = f" Begun are {', '.join(sorted(record.hosts))}." if record and record.hosts else ""
         raise KastellanError(
-            f"Stack {stack} is not up.", details="Pulumi has no hosts of it.", resolution=f"./kastellan up {stack}"
+            f"Stack {stack} is half up: a call was interrupted." if begun else f"Stack {stack} is not up.",
+            details=f"Pulumi has no outputs of it.{begun}",
+            resolution=f"./kastellan up {stack}" + (" goes on from there." if begun else ""),
         )
     return [_host(entry, HOME / stack) for entry in outputs["hosts"]]
 

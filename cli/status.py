@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from cli.stack import StackHost, hosts_of
 from cli.surroundings import DEFAULT_STACK, HOME, ROOT, checked_stack, environment
+from cli.up import KAFKA_ROLES
 from common.errors import EXIT_FAILED
 from common.ssh import ssh_argv
 
@@ -51,6 +52,8 @@ def run(arguments: argparse.Namespace) -> int:
         show(stack, seen)
         if cluster:
             show_cluster(stack, cluster)
+        elif any(role in KAFKA_ROLES for host in hosts for role in host.roles):
+            print(f"There is no cluster on them yet: ./kastellan up {stack} makes it.")
     return 0 if well else EXIT_FAILED
 
 

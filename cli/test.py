@@ -48,6 +48,7 @@ LINTERS = (
     ("shellcheck", *SHELL),
     ("ansible-lint", "--offline", "-q", "--profile", "production"),
 )
+TIER_FLAGS = ("--fast", "--all")
 TIERS = {"fast": "not system and not spark and not browser and not long", "normal": "not long", "all": ""}
 
 

@@ -8,15 +8,22 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from .node_properties import BROKER, CONTROLLER, controllers, version_tuple
+from .specs import ACL_OPTIONS, QUOTA_OPTIONS, TOPIC_OPTIONS, USER_OPTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+    from .specs import Spec
 
 Context = dict[str, Any]
 
 MECHANISMS = ("SCRAM-SHA-512", "SCRAM-SHA-256", "PLAIN")
 LAST_WITH_ZOOKEEPER = "3.9.2"
 FIRST_KRAFT_ONLY = (4, 0)
+CHOICES = {"mode": ("kraft", "zookeeper"), "quorum": ("dynamic", "static"), "distribution": ("archive", "maven")}
+ITEMS: dict[str, Spec] = {
+    "topics": TOPIC_OPTIONS, "users": USER_OPTIONS, "acls": ACL_OPTIONS, "quotas": QUOTA_OPTIONS,
+}  # fmt: skip
 # Settings that something of ours decides, and where the user says it instead.
 DECIDED = {
     "authorizer.class.name": "kafka_mode decides it",
@@ -36,16 +43,48 @@ _PLAIN_NAME = re.compile(r"[A-Za-z0-9._-]+")
 
 def inventory_problems(context: Context) -> list[str]:
     """Needs no host: what can be told from the variables alone."""
-    return [problem for rule in INVENTORY_RULES for problem in rule(context)]
+    broken = [problem for rule in FORM_RULES for problem in rule(context)]
+    return broken or [problem for rule in INVENTORY_RULES for problem in rule(context)]
 
 
 def unknown_variables(names: Iterable[str], known: Iterable[str]) -> list[str]:
     words = sorted(known)
+    return [
+        f"{name} is no variable of these roles: {_meant(name, words) or 'no variable has a name like it.'}"
+        for name in sorted(set(names) - set(words))
+    ]
+
+
+def _meant(name: str, words: Iterable[str]) -> str:
+    near = difflib.get_close_matches(name, list(words), n=1, cutoff=0.6)
+    return f"did you mean {near[0]}?" if near else ""
+
+
+def _choices(context: Context) -> list[str]:
+    return [
+        f"kafka_{key} is {context[key]!r}: use {' or '.join(allowed)}."
+        for key, allowed in CHOICES.items()
+        if context[key] not in allowed
+    ]
+
+
+def _fields(context: Context) -> list[str]:
+    """A misspelt field would be met only when the cluster stands."""
     problems = []
-    for name in sorted(set(names) - set(words)):
-        near = difflib.get_close_matches(name, words, n=1, cutoff=0.6)
-        meant = f"did you mean {near[0]}?" if near else "no variable has a name like it."
-        problems.append(f"{name} is no variable of these roles: {meant}")
+    for kind, spec in ITEMS.items():
+        known = sorted(spec.keys() | {alias for option in spec.values() for alias in option.get("aliases", ())})
+        for number, item in enumerate(context[kind]):
+            label = item.get("name") or item.get("principal") or item.get("user") or "without a name"
+            where = f"kafka_{kind}[{number}] ({label})"
+            problems += [
+                f"{where} has no field {field}: {_meant(field, known) or 'it has ' + ', '.join(known) + '.'}"
+                for field in sorted(item.keys() - set(known))
+            ]
+            problems += [
+                f"{where} lacks {field}."
+                for field, option in spec.items()
+                if option.get("required") and not ({field, *option.get("aliases", ())} & item.keys())
+            ]
     return problems
 
 
@@ -189,6 +228,8 @@ def _distribution(context: Context) -> list[str]:
     return []
 
 
+# What is misspelt comes first and alone: the others would stumble over it.
+FORM_RULES: tuple[Callable[[Context], list[str]], ...] = (_choices, _fields)
 INVENTORY_RULES: tuple[Callable[[Context], list[str]], ...] = (
     _version, _node_ids, _roles, _listeners, _mechanisms, _people, _topics, _config, _distribution,
 )  # fmt: skip

@@ -134,6 +134,13 @@ def _broken_promise(file: str, table: str, column: Column, what: str, count: int
 
 
 def _missing(place: Path | str) -> Problem:
+    written_by_hand = Path(f"{place}.jsonl")
+    if written_by_hand.is_file():
+        return Problem(
+            str(written_by_hand),
+            "these are JSON lines, a ledger is Parquet",
+            f"python -m validate.ledger.from_json {written_by_hand.parent} DIR, then judge DIR.",
+        )
     return Problem(
         str(place),
         "a required folder is missing or holds no Parquet file",

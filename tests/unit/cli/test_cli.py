@@ -17,8 +17,10 @@ import pytest
 from cli import down, native, repair, status, surroundings
 from cli.__main__ import VERBS, build_parser, main
 from cli.locks import dead_locks
+from cli.stack import hosts_of
 from common.errors import CommandFailed, KastellanError, UsageError
 from common.run import run
+from infra.providers.nspawn.registry import StackRecord
 from tools.pulumi import build
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -295,3 +297,24 @@ def test_a_second_start_costs_less_than_a_second() -> None:
     subprocess.run(["./kastellan", "--help"], cwd=ROOT, check=True, capture_output=True, timeout=120)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 1
+
+
+def test_a_misspelt_tier_does_not_start_the_long_way(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["test", "--fst"])
+    assert ended.value.code == 64
+    assert "did you mean --fast?" in capsys.readouterr().err
+
+
+def test_env_prints_nothing_that_a_shell_could_take_if_the_stack_is_wrong(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["env", "nostack"]) != 0
+    assert capsys.readouterr().out == ""
+
+
+def test_an_interrupted_stack_is_told_from_one_that_is_not_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cli.stack.pulumi", lambda *_: "{}")
+    record = StackRecord("abc", "local", "/state", "kst-abc", "198.18.9.0/24", {"broker-1": "198.18.9.11"})
+    for known, words in ((record, "half up"), (None, "is not up")):
+        monkeypatch.setattr("cli.stack.record_of", lambda _, known=known: known)
+        with pytest.raises(KastellanError, match=words):
+            hosts_of("local")

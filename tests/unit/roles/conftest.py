@@ -51,6 +51,8 @@ def context(settings: dict[str, Any]) -> dict[str, Any]:
         **settings,
         "topics": [],
         "users": [],
+        "acls": [],
+        "quotas": [],
         "admin_user": "admin",
         "cluster_defaults": {"min.insync.replicas": 2},
         "distribution": "maven",

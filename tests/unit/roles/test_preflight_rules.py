@@ -242,3 +242,25 @@ def test_another_set_of_controllers() -> None:
             "of controllers."
         )
     ]
+
+
+FORMS = [
+    ({"mode": "kraftt"}, "kafka_mode is 'kraftt': use kraft or zookeeper."),
+    ({"quorum": "fixed"}, "kafka_quorum is 'fixed': use dynamic or static."),
+    (
+        {"topics": [{"name": "a"}, {"name": "t", "partitons": 1}]},
+        "kafka_topics[1] (t) has no field partitons: did you mean partitions?",
+    ),
+    ({"topics": [{"partitions": 1}]}, "kafka_topics[0] (without a name) lacks name."),
+    ({"users": [{"name": "u", "pasword": "x"}]}, "kafka_users[0] (u) has no field pasword: did you mean password?"),
+    (
+        {"acls": [{"principal": "u", "resource_type": "topic", "operation": ["read"], "hots": "*"}]},
+        "kafka_acls[0] (u) has no field hots: did you mean host?",
+    ),
+    ({"quotas": [{"user": "u", "quota": {}}]}, "kafka_quotas[0] (u) has no field quota: did you mean quotas?"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "message"), FORMS)
+def test_a_misspelt_word_is_told_before_hosts_are_touched(context: Context, wrong: Context, message: str) -> None:
+    assert inventory_problems({**context, **wrong}) == [message]
