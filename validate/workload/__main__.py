@@ -12,8 +12,8 @@ from confluent_kafka import KafkaException
 
 from common.errors import EXIT_FAILED, KastellanError, UsageError
 from common.names import nearest
-from validate.workload import home_producer
-from validate.workload.spec import ProducerSpec, take
+from validate.workload import home_consumer, home_probe, home_producer
+from validate.workload.spec import ConsumerSpec, ProbeSpec, ProducerSpec, take
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 KINDS: dict[str, Callable[[Any], None]] = {
     "producer": lambda given: home_producer.run(ProducerSpec.parse(given)),
+    "consumer": lambda given: home_consumer.run(ConsumerSpec.parse(given)),
+    "probe": lambda given: home_probe.run(ProbeSpec.parse(given)),
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +13,13 @@ import pyarrow.parquet as pq
 from common.errors import UnreadableError
 from validate.ledger.from_json import arrow_schema
 from validate.ledger.schema import TABLES
-from validate.workload import journal
+from validate.workload import entries, journal
 from validate.workload.block import RESERVED, RESULTS, Block, read_reservation, read_results
 from validate.workload.home import OPENING
 from validate.workload.rows import Identity, Rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable
 
 Tables = dict[str, pa.Table]
 
@@ -45,11 +46,8 @@ def _tables(path: Path) -> Tables:
         return {}  # killed before it had even begun
     try:
         opening: dict[str, Any] = json.loads(first.removeprefix(OPENING))
-        kind = opening["kind"]
-        if kind == "producer":
-            return _sent(opening, frames)
-        raise ValueError(f"a journal of kind {kind!r}")
-    except (KeyError, ValueError, IndexError) as error:
+        return KINDS[opening["kind"]](opening, list(frames))
+    except (KeyError, ValueError, IndexError, TypeError, struct.error) as error:
         raise UnreadableError(
             f"The journal {path} makes no sense.",
             details=f"{type(error).__name__}: {error}",
@@ -57,7 +55,30 @@ def _tables(path: Path) -> Tables:
         ) from error
 
 
-def _sent(opening: dict[str, Any], frames: Iterable[bytes]) -> Tables:
+def _of_producer(opening: dict[str, Any], frames: list[bytes]) -> Tables:
+    return _sent(opening, _blocks(frames))
+
+
+def _of_consumer(opening: dict[str, Any], frames: list[bytes]) -> Tables:
+    return _filled(entries.consumer_rows(opening, frames))
+
+
+def _of_probe(opening: dict[str, Any], frames: list[bytes]) -> Tables:
+    """Its writes are records like any other: rows of `sent` besides rows of `probes`."""
+    writes = [content for content in frames if content[:1] in {RESERVED, RESULTS}]
+    others = [content for content in frames if content[:1] not in {RESERVED, RESULTS}]
+    blocks = _blocks(writes)
+    return _sent(opening, blocks) | _filled(entries.probe_rows(opening, others, blocks.values()))
+
+
+KINDS: dict[str, Callable[[dict[str, Any], list[bytes]], Tables]] = {
+    "producer": _of_producer,
+    "consumer": _of_consumer,
+    "probe": _of_probe,
+}
+
+
+def _blocks(frames: list[bytes]) -> dict[tuple[int, int, int], Block]:
     blocks: dict[tuple[int, int, int], Block] = {}
     for content in frames:
         kind = content[:1]
@@ -68,7 +89,16 @@ def _sent(opening: dict[str, Any], frames: Iterable[bytes]) -> Tables:
             read_results(content, blocks)
         else:
             raise ValueError(f"a frame of kind {kind!r}")
-    return sent_tables(Identity(**{name: opening[name] for name in Identity.__annotations__}), opening["lanes"], blocks)
+    return blocks
+
+
+def _sent(opening: dict[str, Any], blocks: dict[tuple[int, int, int], Block]) -> Tables:
+    names = Identity.__annotations__
+    return sent_tables(Identity(**{name: opening[name] for name in names}), opening["lanes"], blocks)
+
+
+def _filled(tables: entries.RowsByTable) -> Tables:
+    return {name: _table(name, rows) for name, rows in tables.items() if rows}
 
 
 def sent_tables(identity: Identity, lanes: list[tuple[str, int]], blocks: dict[tuple[int, int, int], Block]) -> Tables:

@@ -140,12 +140,12 @@ class ConsumerSpec(Spec):
 
     kind: ClassVar[str] = "consumer"
     group: str
-    member: str | None = None
     instance_id: str | None = None
     isolation: str = "read_committed"
     start: str = "earliest"
     commit: str = "after"
     commit_every: int = 500
+    commit_interval_ms: float = 1000.0  # after: no later than this, once there is something
     batch: int = 500
     poll_ms: int = 200
     work_ms: float = 0.0
@@ -155,7 +155,6 @@ class ConsumerSpec(Spec):
     assignment: str = "range"
     count: int | None = None  # ends after so many deliveries; null: until stopped
     crash_after: int | None = None  # dies by SIGKILL of its own hand after so many deliveries
-    commit_timeout_s: float = 30.0
     settings: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
