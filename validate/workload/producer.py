@@ -89,7 +89,7 @@ class Sending:
         self._spec, self._clock, self._reserve = spec, clock, reserve
         chosen = spec.lanes if lanes is None else lanes
         self.lanes = [
-            Lane(number, topic, partition, spec, self._share(topic, partition))
+            Lane(number, topic, partition, spec, spec.share(topic, partition))
             for number, (topic, partition) in enumerate(chosen)
         ]
         self._room = max(spec.block_records, spec.waiting_records // len(self.lanes))
@@ -98,13 +98,6 @@ class Sending:
         self._fatal: str | None = None
         self.errors: deque[str] = deque(maxlen=100)
         self._producer = Producer({**for_producer(spec), "error_cb": self._on_error}, logger=SILENT)
-
-    def _share(self, topic: str, partition: int) -> int | None:
-        """Records are dealt to partitions in turn: seq x partitions + partition covers 0..count-1."""
-        if self._spec.count is None:
-            return None
-        partitions = next(t.partitions for t in self._spec.topics if t.name == topic)
-        return (self._spec.count - partition + partitions - 1) // partitions
 
     @property
     def in_flight(self) -> int:

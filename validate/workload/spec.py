@@ -133,6 +133,13 @@ class ProducerSpec(Spec):
         if not 1 <= self.block_records <= 100_000:  # noqa: PLR2004  a frame of the journal holds no more
             raise self.wrong("block_records", "is not within 1..100000", '"block_records": 1000')
 
+    def share(self, topic: str, partition: int) -> int | None:
+        """Records are dealt to partitions in turn: seq x partitions + partition covers 0..count-1."""
+        if self.count is None:
+            return None
+        partitions = next(t.partitions for t in self.topics if t.name == topic)
+        return (self.count - partition + partitions - 1) // partitions
+
 
 @dataclass(frozen=True, kw_only=True)
 class ConsumerSpec(Spec):
