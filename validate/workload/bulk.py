@@ -23,6 +23,7 @@ from validate.workload.clock import Clock
 from validate.workload.producer import Sending, identity
 from validate.workload.rows import Rows
 from validate.workload.seal import reserved
+from validate.workload.shape import check_topics
 from validate.workload.spec import ProducerSpec
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ def load(spark: SparkSession, given: dict[str, Any]) -> dict[str, int]:
     spec = ProducerSpec.parse(given)
     if spec.count is None:
         raise UsageError("A bulk load needs a count.", resolution='Add "count": 1000000 (records per topic).')
+    check_topics(spec)
     lanes = spec.lanes
     specs = [replace(spec, name=f"{spec.name}-{number}") for number in range(len(lanes))]
     _reserve(spec, specs)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from validate.workload import journal
 from validate.workload.clock import Clock
+from validate.workload.shape import check_topics
 from validate.workload.signs import Signs
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ class Home:
     """What every kind of process needs: its clock, its signs and its journal, opened with what all rows share."""
 
     def __init__(self, spec: Spec, opening: dict[str, Any]) -> None:
+        check_topics(spec)
         self.clock = Clock(spec.clock_offset_ns)
         self.signs = Signs(self.clock, outlive_parent=spec.outlive_parent)
         path = Path(spec.ledger) / journal.FOLDER / f"{spec.name}{journal.SUFFIX}"

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from common.errors import UsageError
+from common.errors import KastellanError, UsageError
 from validate.readback.options import java_settings
-from validate.workload import producer, spec
+from validate.workload import producer, shape, spec
 from validate.workload.clock import Clock
 from validate.workload.outcome import classify
 from validate.workload.settings import for_consumer, for_producer
+
+if TYPE_CHECKING:
+    from validate.workload.block import Block
 
 ROOT = Path(__file__).resolve().parents[3]
 GIVEN: dict[str, Any] = {
@@ -109,15 +111,20 @@ def test_the_specs_file_is_gone_whatever_it_held(tmp_path: Path, content: str) -
     assert not path.exists()
 
 
-def test_a_producer_without_a_cluster_ends_in_time_and_knows_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "spec.json"
-    more = {"ledger": str(tmp_path), "count": 30, "flush_s": 0.5}
-    path.write_text(json.dumps(GIVEN | more), encoding="utf-8")
-    argv = [sys.executable, "-m", "validate.workload", "producer", str(path)]
-    done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
-    assert done.returncode == 0, done.stderr
-    last = json.loads(done.stdout.splitlines()[-1])
-    assert (last["event"], last["in_flight"]) == ("done", 60)
+def test_a_cluster_that_is_not_there_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shape, "TIMEOUT_S", 0.5)
+    with pytest.raises(KastellanError, match="The cluster does not answer"):
+        shape.check_topics(spec.ProducerSpec.parse({**GIVEN, "ledger": str(tmp_path)}))
+
+
+def test_a_producer_without_a_cluster_ends_in_time_and_knows_nothing() -> None:
+    given = {**GIVEN, "count": 30, "flush_s": 0.2}
+    reserved: list[Block] = []
+    sending = producer.Sending(spec.ProducerSpec.parse(given), Clock(), reserved.append)
+    left = list(sending.run(lambda: False))
+    assert left == reserved
+    assert sum(map(len, left)) == sending.in_flight == 60
+    assert {one.outcome(0) for one in left} == {("unknown", None)}
 
 
 def test_settings_are_written_out_and_the_users_own_win() -> None:
