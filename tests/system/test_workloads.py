@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient
 
 from common.wait import wait_until
 from tests.system.cluster_fixtures import SILENT, Cluster, cluster
@@ -128,20 +129,40 @@ def test_nothing_secret_is_in_plans_and_event_logs(work: Workloads, reading_spar
         assert "BEGIN" not in text
 
 
-def test_refusals_are_told_from_doubt(work: Workloads) -> None:
-    """min.insync.replicas above the replicas there are: a single shot is refused, an idempotent producer is late."""
-    drop_topics(work.client, ["kastellan-w-one"])
-    make_topics(work.client, {"kastellan-w-one": (1, 2)}, **{"min.insync.replicas": "3"})
-    witness = work.start("probe", "fresh", witness="fresh", kinds=["write"], interval_ms=500)
-    writer = work.start("producer", "w1", records_per_s=100, flush_s=1)
+def in_sync(client: dict[str, Any], topic: str) -> tuple[int, list[int]]:
+    """Leader and in-sync replicas of its first partition."""
+    found = AdminClient(client, logger=SILENT).list_topics(topic, timeout=20).topics[topic].partitions[0]
+    return found.leader, list(found.isrs)
+
+
+def test_a_refusal_is_told_from_doubt_and_from_delay(
+    cluster: Cluster, work: Workloads, reading_spark: SparkSession
+) -> None:
+    """Too few replicas: a single shot gets the broker's no, an idempotent producer waits and its records arrive."""
+    leader, replicas = in_sync(work.client, "kastellan-w-one")
+    follower = next(host["name"] for host in cluster.document()["hosts"] if host["node_id"] in set(replicas) - {leader})
+    witness = work.start("probe", "running", witness="running", interval_ms=500)
+    writer = work.start("producer", "w1", records_per_s=200, flush_s=60)
     writer.reaches("acked", 100)
+    cluster.lab.ssh(follower, "sudo systemctl stop kafka")
+    try:
+        assert wait_until(lambda: len(in_sync(work.client, "kastellan-w-one")[1]) == 1, timeout_s=60)
+        before = writer.said[-1]["acked"]
+        writer.reaches("acked", writer.total("acked") + 1000)
+    finally:
+        cluster.lab.ssh(follower, "sudo systemctl start kafka")
+    after = writer.said[-1]["acked"]
+    assert after["kastellan-w-one-0"] == before["kastellan-w-one-0"], "one silent partition must not hold up the others"
+    assert wait_until(lambda: len(in_sync(work.client, "kastellan-w-one")[1]) == 2, timeout_s=120)
+    writer.reaches("acked", writer.total("acked") + 1000)
     witness.end()
-    writer.end()
-    seal(work.ledger)
+    assert writer.end()["in_flight"] == 0
+    summary, read = work.judged(reading_spark)
+    assert (summary["verdict"], violations(summary), read.problems) == ("passed", {}, []), summary["findings"][:5]
     seen = {(r["producer"], r["outcome"], r["error"]) for r in work.rows("sent") if r["topic"] == "kastellan-w-one"}
-    assert seen == {("fresh", "refused", "NOT_ENOUGH_REPLICAS"), ("w1", "unknown", None)}
-    assert {r["outcome"] for r in work.rows("sent") if r["topic"] == "kastellan-w-four"} == {"acked"}
-    assert {r["outcome"] for r in work.rows("probes") if r["topic"] == "kastellan-w-one"} == {"failed"}
+    assert {("running", "refused", "NOT_ENOUGH_REPLICAS"), ("w1", "acked", None)} <= seen
+    assert {outcome for producer, outcome, _ in seen if producer == "w1"} == {"acked"}
+    assert summary["counts"]["outage"]["allowed"] >= 1
 
 
 def test_what_is_too_large_is_refused(work: Workloads) -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import subprocess
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from validate.readback import replicas
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 TOLD = """\
 start orders 1 7
