@@ -165,6 +165,30 @@ def test_a_refusal_is_told_from_doubt_and_from_delay(
     assert summary["counts"]["outage"]["allowed"] >= 1
 
 
+_FLIP = "import sys; f = open(sys.argv[1], 'r+b'); f.seek(0, 2); at = f.tell() // 2; f.seek(at); b = f.read(1)[0]; f.seek(at); f.write(bytes([b ^ 1]))"
+
+
+def test_a_byte_flipped_on_the_disk_is_unreadable_from_there(
+    cluster: Cluster, work: Workloads, reading_spark: SparkSession
+) -> None:
+    """Behind the broker's back, on the leader: what is before can be read, what is after is nobody's loss to claim."""
+    writer = work.start("producer", "w1", records_per_s=2000, linger_ms=20)
+    writer.reaches("acked", 5000)
+    writer.end()
+    leader, _ = in_sync(work.client, "kastellan-w-one")
+    host = next(host["name"] for host in cluster.document()["hosts"] if host["node_id"] == leader)
+    log = f"{cluster.document()['data_dirs'][0]}/kastellan-w-one-0/00000000000000000000.log"
+    cluster.lab.ssh(host, f'sudo python3 -c "{_FLIP}" {log}')
+    summary, read = work.judged(reading_spark)
+    broken = next(one for one in read.bounds if one.topic == "kastellan-w-one")
+    assert broken.read_to is not None
+    assert 0 < broken.read_to < broken.end_offset
+    assert read.problems == [f"kastellan-w-one-0 is unreadable from offset {broken.read_to}"]
+    assert (summary["verdict"], violations(summary)) == ("failed", {"unreadable": 1})
+    assert summary["acked"]["undecided"] == broken.end_offset - broken.read_to
+    assert summary["acked"]["lost"] == 0
+
+
 def test_what_is_too_large_is_refused(work: Workloads) -> None:
     writer = work.start("producer", "w1", value_bytes=2_000_000, count=5, settings={"message.max.bytes": 1_500_000})
     assert writer.process.wait(60) == 0
