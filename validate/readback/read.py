@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ from validate.readback.decode import log_rows
 from validate.readback.options import java_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -35,6 +36,7 @@ FETCH_BYTES = 8 * 1024 * 1024
 POLL_TIMEOUT_MS = 15_000
 RECORDS_PER_TASK = 50_000
 TASKS_PER_CORE = 3
+WORTH_COMPILING = 100_000
 
 
 @dataclass(frozen=True)
@@ -106,8 +108,23 @@ def _failed(error: Exception) -> UnreadableError:
 
 
 def _write(spark: SparkSession, client: Mapping[str, Any], found: list[Bounds], names: list[str], target: Path) -> None:
-    records = kafka_records(spark, client, found)
-    log_rows(records, names).write.mode("overwrite").parquet(str(target))
+    records = log_rows(kafka_records(spark, client, found), names)
+    with _compiled(spark, sum(one.end_offset - one.start_offset for one in found)):
+        records.write.mode("overwrite").parquet(str(target))
+
+
+@contextmanager
+def _compiled(spark: SparkSession, count: int) -> Iterator[None]:
+    """A session for a small ledger compiles nothing; from some number of records on, compiling the read pays."""
+    wanted = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}
+    before = {key: spark.conf.get(key) for key in wanted} if count >= WORTH_COMPILING else {}
+    for key in before:
+        spark.conf.set(key, wanted[key])
+    try:
+        yield
+    finally:
+        for key, value in before.items():
+            spark.conf.set(key, value or "")
 
 
 def kafka_records(spark: SparkSession, client: Mapping[str, Any], found: list[Bounds]) -> DataFrame:
