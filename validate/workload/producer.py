@@ -64,16 +64,17 @@ class Pace:
     def __init__(self, per_s: float | None) -> None:
         self._per_s = per_s
         self._began_s = time.monotonic()
+        self._given_up: dict[int, float] = {}  # lane -> records that were due and are not made up for
 
-    def due(self, lane: Lane, skipped: dict[int, float]) -> int | None:
+    def due(self, lane: Lane) -> int | None:
         if self._per_s is None:
             return None
-        behind = (time.monotonic() - self._began_s) * self._per_s - skipped.get(lane.number, 0.0) - lane.sent
+        given_up = self._given_up.get(lane.number, 0.0)
+        behind = (time.monotonic() - self._began_s) * self._per_s - given_up - lane.sent
         most = max(1.0, self._per_s * BEHIND_S)
         if behind > most:
-            skipped[lane.number] = skipped.get(lane.number, 0.0) + behind - most
-            behind = most
-        return int(behind)
+            self._given_up[lane.number] = given_up + behind - most
+        return int(min(behind, most))
 
 
 class Sending:
@@ -110,9 +111,8 @@ class Sending:
         """Blocks as soon as all of their reports are there; at the end those that were left without."""
         rate = self._spec.records_per_s
         pace = Pace(None if rate is None else rate / len(self.lanes))
-        skipped: dict[int, float] = {}
         while not ended() and self._fatal is None and not all(lane.done for lane in self.lanes):
-            busy = sum(self._send(lane, pace.due(lane, skipped)) for lane in self.lanes)
+            busy = sum(self._send(lane, pace.due(lane)) for lane in self.lanes)
             self._producer.poll(0 if busy and rate is None else TICK_S)
             yield from self._take_finished()
             idle()

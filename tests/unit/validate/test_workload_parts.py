@@ -141,17 +141,16 @@ def test_a_pace_is_kept_and_a_stall_is_made_up_for_a_second_only(monkeypatch: py
     now = [100.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     lane = producer.Lane(0, "one", 0, spec.ProducerSpec.parse(GIVEN), None)
-    skipped: dict[int, float] = {}
     pace = producer.Pace(100.0)
     now[0] += 0.5
-    assert pace.due(lane, skipped) == 50
+    assert pace.due(lane) == 50
     lane.sent = 50
     now[0] += 60
-    assert pace.due(lane, skipped) == 100
+    assert pace.due(lane) == 100
     lane.sent = 150
     now[0] += 0.125
-    assert pace.due(lane, skipped) == 12
-    assert producer.Pace(None).due(lane, {}) is None
+    assert pace.due(lane) == 12
+    assert producer.Pace(None).due(lane) is None
 
 
 def test_the_clock_does_not_jump_with_the_wall(monkeypatch: pytest.MonkeyPatch) -> None:
