@@ -1,4 +1,4 @@
-"""Bulk load by Spark: each topic and partition is one task, so the load grows with the Spark cluster.
+"""Bulk load by Spark: each task writes partitions of its own, so the load grows with the Spark cluster.
 
 The driver writes all reservations before the job begins; the tasks give their rows back as Arrow batches. A task that
 Spark would run a second time refuses: its records may be on the brokers already, and nobody may send them again unseen.
@@ -6,6 +6,7 @@ Spark would run a second time refuses: its records may be on the brokers already
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,9 +34,10 @@ if TYPE_CHECKING:
 
     from validate.workload.block import Block
 
+Lane = tuple[str, int]
 ROWS_PER_BATCH = 10_000
 CLAIMS = "claims"
-TASKS = "topic string, partition int, producer string"
+TASKS = "producer string, lanes string"
 SENT = (
     "run_id string, producer string, topic string, partition long, seq long, attempt long, key binary,"
     " value_null boolean, value_crc long, random_int long, acks string, idempotent boolean, max_in_flight long,"
@@ -53,10 +55,9 @@ def load(spark: SparkSession, given: dict[str, Any]) -> dict[str, int]:
     if spec.count is None:
         raise UsageError("A bulk load needs a count.", resolution='Add "count": 1000000 (records per topic).')
     check_topics(spec)
-    lanes = spec.lanes
-    specs = [replace(spec, name=f"{spec.name}-{number}") for number in range(len(lanes))]
-    _reserve(spec, specs)
-    tasks = [(topic, partition, one.name) for (topic, partition), one in zip(lanes, specs, strict=True)]
+    shares = {f"{spec.name}-{n}": lanes for n, lanes in enumerate(deal(spec, spark.sparkContext.defaultParallelism))}
+    _reserve(spec, shares)
+    tasks = [(name, json.dumps(lanes)) for name, lanes in shares.items()]
     # One row a task: what it is to do. The client's secrets travel inside the function, which no plan shows.
     frame = spark.createDataFrame(spark.sparkContext.parallelize(tasks, len(tasks)), TASKS)
     rows = _map_in_arrow(frame, _task(asdict(spec) | {"topics": [asdict(t) for t in spec.topics]}), SENT)
@@ -72,13 +73,23 @@ def load(spark: SparkSession, given: dict[str, Any]) -> dict[str, int]:
         ) from error
     finally:
         spark.conf.set("spark.sql.session.timeZone", before or "UTC")
-    names = [one.name for one in specs]
     sent = spark.read.parquet(f"{spec.ledger}/sent")
-    counted = sent.filter(sent.producer.isin(names)).groupBy("outcome").count().collect()
+    counted = sent.filter(sent.producer.isin(list(shares))).groupBy("outcome").count().collect()
     return {row["outcome"]: row["count"] for row in counted}
 
 
-def _reserve(spec: ProducerSpec, specs: list[ProducerSpec]) -> None:
+def deal(spec: ProducerSpec, tasks: int) -> list[list[Lane]]:
+    """Partitions to tasks, the fullest first, each to whoever has least: no partition has two producers."""
+    shares: list[list[Lane]] = [[] for _ in range(min(tasks, len(spec.lanes)))]
+    loads = [0] * len(shares)
+    for lane in sorted(spec.lanes, key=lambda one: -(spec.share(*one) or 0)):
+        least = loads.index(min(loads))
+        shares[least].append(lane)
+        loads[least] += spec.share(*lane) or 0
+    return shares
+
+
+def _reserve(spec: ProducerSpec, shares: dict[str, list[Lane]]) -> None:
     folder = Path(spec.ledger) / "reservations"
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / f"{spec.name}.parquet"
@@ -88,8 +99,9 @@ def _reserve(spec: ProducerSpec, specs: list[ProducerSpec]) -> None:
             resolution="Give each load a name of its own, e.g. load-2.",
         )
     rows = []
-    for place, one in zip(spec.lanes, specs, strict=True):
-        rows += reserved(identity(one), [place], {0: spec.share(*place) or 0})
+    for name, lanes in shares.items():
+        ends = {number: spec.share(*lane) or 0 for number, lane in enumerate(lanes)}
+        rows += reserved(identity(replace(spec, name=name)), lanes, ends)
     pq.write_table(pa.Table.from_pylist(rows, schema=arrow_schema("reservations")), target)
 
 
@@ -106,7 +118,8 @@ def _task(given: dict[str, Any]) -> Callable[[Iterator[pa.RecordBatch]], Iterato
         _refuse_repetition()
         for batch in batches:
             for row in batch.to_pylist():
-                yield from _send(ProducerSpec.parse(given | {"name": row["producer"]}), row["topic"], row["partition"])
+                lanes = [(topic, partition) for topic, partition in json.loads(row["lanes"])]
+                yield from _send(ProducerSpec.parse(given | {"name": row["producer"]}), lanes)
 
     return send
 
@@ -124,21 +137,19 @@ def _stage_attempt(context: TaskContext) -> int:
     return int(getattr(context, "stageAttemptNumber", lambda: 0)())
 
 
-def _send(spec: ProducerSpec, topic: str, partition: int) -> Iterator[pa.RecordBatch]:
-    """One producer of one partition; rows as soon as there are enough of them."""
+def _send(spec: ProducerSpec, lanes: list[Lane]) -> Iterator[pa.RecordBatch]:
+    """One producer of its own partitions; rows as soon as there are enough of them."""
     _claim(spec)
-    gathered = Rows(identity(spec), topic, partition)
-    pace = None if spec.records_per_s is None else spec.records_per_s / len(spec.lanes)
-    sending = Sending(
-        replace(spec, records_per_s=pace), Clock(spec.clock_offset_ns), _reserved_before, [(topic, partition)]
-    )
+    gathered = [Rows(identity(spec), *lane) for lane in lanes]
+    pace = None if spec.records_per_s is None else spec.records_per_s * len(lanes) / len(spec.lanes)
+    sending = Sending(replace(spec, records_per_s=pace), Clock(spec.clock_offset_ns), _reserved_before, lanes)
     for block in sending.run(lambda: False):
-        gathered.add(block)
-        if len(gathered) >= ROWS_PER_BATCH:
-            yield gathered.batch()
-            gathered = Rows(identity(spec), topic, partition)
-    if len(gathered):
-        yield gathered.batch()
+        rows = gathered[block.lane]
+        rows.add(block)
+        if len(rows) >= ROWS_PER_BATCH:
+            yield rows.batch()
+            gathered[block.lane] = Rows(identity(spec), *lanes[block.lane])
+    yield from (rows.batch() for rows in gathered if len(rows))
 
 
 def _reserved_before(_: Block) -> None:

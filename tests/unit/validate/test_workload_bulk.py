@@ -56,11 +56,13 @@ def test_a_second_life_finds_the_firsts_claim(tmp_path: Path) -> None:
 
 def test_reservations_are_there_before_anything_is_sent(tmp_path: Path) -> None:
     one = spec(tmp_path)
-    bulk._reserve(one, [one] * 3)
+    bulk._reserve(one, {"load-0": [("three", 0), ("three", 2)], "load-1": [("three", 1)]})
     rows = pq.read_table(tmp_path / "reservations").to_pylist()
-    assert [(r["partition"], r["seq_from"], r["seq_to"]) for r in rows] == [(0, 0, 4), (1, 0, 3), (2, 0, 3)]
+    assert [(r["producer"], r["partition"], r["seq_from"], r["seq_to"]) for r in rows] == [
+        ("load-0", 0, 0, 4), ("load-0", 2, 0, 3), ("load-1", 1, 0, 3),
+    ]  # fmt: skip
     with pytest.raises(UsageError, match="There is a load named 'load' in this ledger already"):
-        bulk._reserve(one, [one] * 3)
+        bulk._reserve(one, {"load-0": [("three", 0), ("three", 2)], "load-1": [("three", 1)]})
 
 
 def test_sparks_rows_have_the_ledgers_columns() -> None:
@@ -72,3 +74,14 @@ def test_sparks_rows_have_the_ledgers_columns() -> None:
         "timestamp[us, tz=UTC]": "timestamp",
     }
     assert ", ".join(f"{column.name} {kinds[str(column.type)]}" for column in SENT) == bulk.SENT
+
+
+@pytest.mark.parametrize("tasks", [1, 2, 3, 7, 8, 100])
+def test_every_partition_has_one_task_and_tasks_are_even(tmp_path: Path, tasks: int) -> None:
+    topics = [{"name": f"t{count}", "partitions": count} for count in (1, 3, 4)]
+    one = spec(tmp_path, topics=topics, count=1200)
+    shares = bulk.deal(one, tasks)
+    assert sorted(lane for lanes in shares for lane in lanes) == sorted(one.lanes)
+    assert all(shares)
+    loads = [sum(one.share(*lane) or 0 for lane in lanes) for lanes in shares]
+    assert max(loads) <= max(1200, -(-3600 // len(shares)) + 400)
