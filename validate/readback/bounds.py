@@ -92,9 +92,11 @@ def _ask(admin: AdminClient, places: list[Place]) -> dict[str, dict[Place, int |
 
 def _answer(future: Any) -> int | str:
     try:
-        return int(future.result(timeout=ASK_TIMEOUT_S + 5).offset)
+        offset = int(future.result(timeout=ASK_TIMEOUT_S + 5).offset)
     except KafkaException as error:
         return f"{error.args[0].name()} ({error.args[0].str()})"
+    # librdkafka hands out -1001 without an error for a partition whose leader did not answer.
+    return offset if offset >= 0 else "its leader named no offset"
 
 
 def _facts(admin: AdminClient, topics: list[str]) -> dict[str, tuple[str, str]]:

@@ -148,9 +148,11 @@ class Marks:
         found = []
         for place, future in self._asked.items():
             try:
-                found.append([self._lane[place.topic, place.partition], future.result(timeout=0).offset])
+                high = future.result(timeout=0).offset
             except KafkaException:
                 continue  # a partition without a leader has no watermark to tell
+            if high >= 0:  # a leader that did not answer comes as -1001, without an error
+                found.append([self._lane[place.topic, place.partition], high])
         self._asked = {}
         if found:
             self._append(entries.entry(entries.WATERMARKS, self._clock.now_us(), found))
