@@ -18,13 +18,15 @@ from pyspark.sql import SparkSession
 from common.errors import UnreadableError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 LEAST_JAVA = 17  # Spark 4 starts on nothing older
 REACH_TIMEOUT_S = 5.0
 SMALL_BYTES = 4 * 1024 * 1024  # about a hundred thousand records
 # One shuffle partition holds about so much of a ledger on disk: unpacked and joined it fits a task's memory.
 BYTES_PER_PARTITION = 16 * 1024 * 1024
+
+_SECRETS = "(?i)secret|password|token|access[.]?key|jaas|keystore|truststore"
 
 _QUIET = Path(__file__).with_name("log4j2.properties")
 
@@ -85,8 +87,13 @@ def shuffle_partitions(size_bytes: int) -> int:
     return 1 if size_bytes < SMALL_BYTES else max(8, size_bytes // BYTES_PER_PARTITION)
 
 
-def start(*, master: str | None = None, size_bytes: int = 0, scratch: str | None = None) -> SparkSession:
-    """A session for one judgement. Whatever Spark says before its log is set up goes to a file, not the terminal."""
+def start(
+    *, master: str | None = None, size_bytes: int = 0, scratch: str | None = None, jars: Sequence[str] = ()
+) -> SparkSession:
+    """A session for one judgement. Whatever Spark says before its log is set up goes to a file, not the terminal.
+
+    `jars` are what else it shall know, such as its source for Kafka (validate.readback.jars()).
+    """
     # PySpark logs an exception as JSON besides raising it.
     logging.getLogger("DataFrameQueryContextLogger").disabled = True
     logging.getLogger("SQLQueryContextLogger").disabled = True
@@ -108,10 +115,15 @@ def start(*, master: str | None = None, size_bytes: int = 0, scratch: str | None
         "spark.sql.codegen.factoryMode": "NO_CODEGEN" if small else "FALLBACK",
         "spark.sql.execution.arrow.pyspark.enabled": "false",
         "spark.task.maxFailures": "1",
+        # Passwords and keys of Kafka's clients are no news for plans and event logs.
+        "spark.redaction.regex": _SECRETS,
+        "spark.sql.redaction.options.regex": f"{_SECRETS}|url",
         # Asked for with every expression, it triples the calls between Python and the JVM.
         "spark.python.sql.dataFrameDebugging.enabled": "false",
         "spark.driver.extraJavaOptions": " ".join([f"-Dlog4j2.configurationFile={_QUIET.as_uri()}", *jvm]),
     }
+    if jars:
+        settings["spark.jars"] = ",".join(jars)
     if master is None or master.startswith("local"):
         settings["spark.driver.memory"] = os.environ.get("KASTELLAN_SPARK_MEMORY", "2g")
         settings["spark.driver.bindAddress"] = "127.0.0.1"
