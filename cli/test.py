@@ -48,7 +48,7 @@ LINTERS = (
     ("shellcheck", *SHELL),
     ("ansible-lint", "--offline", "-q", "--profile", "production"),
 )
-TIERS = {"fast": "not system and not spark and not long", "normal": "not long", "all": ""}
+TIERS = {"fast": "not system and not spark and not browser and not long", "normal": "not long", "all": ""}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -61,9 +61,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     lay_out()
-    if not shutil.which("shellcheck"):
-        print("Installing Debian packages: shellcheck", flush=True)
-        install(["shellcheck"])
+    # Pages are looked at in a browser only where more than the fast tests are asked for.
+    needed = ("shellcheck",) if arguments.tier == "fast" else ("shellcheck", "chromium")
+    if missing := [program for program in needed if not shutil.which(program)]:
+        print(f"Installing Debian packages: {', '.join(missing)}", flush=True)
+        install(missing)
     if arguments.tier != "fast":
         prepare(
             described(DEFAULT_STACK), cluster_too=True

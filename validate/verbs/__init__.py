@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from validate.verbs import judge
+from validate.verbs import compare, judge, report
 
 if TYPE_CHECKING:
     import argparse
@@ -21,4 +21,4 @@ class Verb(Protocol):
     def run(self, args: argparse.Namespace) -> int: ...
 
 
-VERBS: tuple[Verb, ...] = (judge,)
+VERBS: tuple[Verb, ...] = (judge, report, compare)
