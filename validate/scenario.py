@@ -85,6 +85,8 @@ class Expected:
     outage: dict[str, float] | str = "measured"
     refused: bool = False
     silent: bool = False
+    replicas: bool = False
+    """Whether what every broker holds on its disk is compared afterwards."""
 
 
 @dataclass(frozen=True)

@@ -143,6 +143,7 @@ def heal_one(place: Field, entry: OpenFault, *, begun: bool = True) -> str:
     """Undo one fault, see that the host serves again, write it down, and only then forget it."""
     host = next(host for host in place.cluster.hosts if host.name == entry.host)
     scripts = scripts_of(place.cluster, entry.fault, host, with_defaults(entry.fault, entry.options))
+    place.say(f"healing {entry.fault} {host.name}")
     seen = place.shell(host, scripts.heal, timeout_s=HEAL_BOUND_S)
     port = _outer_port(place.cluster, host)
     if port is not None:

@@ -37,7 +37,7 @@ class Context:
         if self._spark is None:
             from validate import readback, session  # noqa: PLC0415  Spark's modules, only now
 
-            size = LARGE_BYTES if self.large else 0
+            size = LARGE_BYTES if self.large else PACED_BYTES
             self._spark = session.start(master=self.spark_master, size_bytes=size, jars=readback.jars())
         return self._spark
 
@@ -65,4 +65,6 @@ class Context:
         return f"{self.folder.run_id}.{self.number}"
 
 
+# What a paced scenario leaves is just too much for a session that interprets its plans instead of compiling them.
+PACED_BYTES = 8 * 1024 * 1024
 LARGE_BYTES = 256 * 1024 * 1024

@@ -9,7 +9,7 @@ from common.errors import KastellanError
 from common.wait import wait_until
 from validate.faults.ledger import iso
 from validate.run.folder import Phase
-from validate.run.processes import Workloads
+from validate.run.processes import END_S, Workloads
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 MARGIN = 1.5
 EVERY_S = 0.2
 DELIVERY_MS = 300_000
+HOPELESS_S = 30.0
+ASTRAY_S = 1.0
 PROBE_INTERVAL_MS = {"fresh": 1000, "running": 500}
 PROBE_TIMEOUT_MS = 3_000
 
@@ -99,14 +101,20 @@ class Load:
             return
         self.phases.append(Phase(name, iso(ended.fromtimestamp(began, tz=ended.tzinfo)), iso(ended), gained))
 
-    def finish(self) -> list[str]:
-        """Writers first, then witnesses, then readers once they have read to the end."""
-        told = self.workloads.end(self.workloads.of("producer"))
+    def finish(self, *, hopeless: bool = False) -> list[str]:
+        """Writers first, then witnesses, then readers once they have read to the end.
+
+        `hopeless`: the cluster did not come back, so nobody waits long for it.
+        """
+        told = self.workloads.end(self.workloads.of("producer"), bound_s=HOPELESS_S if hopeless else END_S)
         told += self.workloads.end(self.workloads.of("probe"))
         readers = self.workloads.of("consumer")
         if readers:
-            told += self._catch_up()
+            told += [] if hopeless else self._catch_up()
             told += self.workloads.end(readers)
+        astray_s = max((abs(one.facts.get("drift_us", 0)) / 1e6 for one in self.workloads.all), default=0.0)
+        if astray_s > ASTRAY_S:
+            self._context.folder.say(f"  the wall clock went astray by {astray_s:.1f} s; the run kept its own time")
         return told
 
     def _catch_up(self) -> list[str]:

@@ -136,6 +136,7 @@ def _happen(
     load = Load(context, scenario, place, ledger, expectation.group)
     story = Story(context, scenario, entry, load, FaultLedger(ledger, context.clock.now), expectation)
     names = [topic.name for topic in scenario.topics]
+    orderly = False
     with IsrWatcher(context.cluster, names, ledger, context.clock.now):
         try:
             load.start()
@@ -146,13 +147,16 @@ def _happen(
                 for told in load.phase("after", load.everywhere()):
                     entry.settle("unknown", told)
             load.workloads.check()
+            orderly = True
         except UsageError:
             raise
         except KastellanError as error:
             _settle(entry, error)
+            orderly = True
         finally:
+            # After Ctrl-C or a crash nobody waits for the writers: what they had not heard of stays unknown.
             try:
-                for told in load.finish():
+                for told in load.finish(hopeless=entry.unhealed) if orderly else ():
                     entry.settle("unknown", told)
             finally:
                 load.workloads.kill()
@@ -195,7 +199,8 @@ def _judge(context: Context, scenario: Scenario, entry: Entry, place: Workplace,
     shapes = [(topic.name, topic.partitions) for topic in scenario.topics]
     admin = context.cluster.client(context.cluster.admin_user)
     back = readback.read(spark, place.settings, shapes, ledger, admin=admin)
-    for problem in back.problems:
+    problems = [*back.problems, *(_replicas(context, scenario, ledger) if scenario.expect.replicas else ())]
+    for problem in problems:
         entry.settle("unknown", problem)
     findings = context.folder.path / "findings" / scenario.id
     summary = judge.judge_ledger(spark, ledger, None, findings)
@@ -209,6 +214,19 @@ def _judge(context: Context, scenario: Scenario, entry: Entry, place: Workplace,
         entry.settle("failed", "violations: " + ", ".join(f"{name} {count}" for name, count in violations.items()))
     context.folder.say(f"  {summary.checked['acked']:,} acked, {summary.acked['found']:,} found, "
                        f"{summary.acked['lost']:,} lost")  # fmt: skip
+
+
+def _replicas(context: Context, scenario: Scenario, ledger: Path) -> list[str]:
+    """What each broker has on its disk, batch by batch."""
+    from validate.readback import replicas  # noqa: PLC0415
+
+    hosts = [
+        replicas.Host(host.node_id, host.login)
+        for host in context.cluster.brokers
+        if host.login is not None and host.node_id is not None
+    ]
+    shapes = {topic.name: topic.partitions for topic in scenario.topics}
+    return replicas.collect(hosts, context.cluster.data_dirs, shapes, ledger)
 
 
 def _look(scenario: Scenario, entry: Entry, ledger: Path, story: Story | None) -> None:
