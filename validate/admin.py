@@ -216,6 +216,7 @@ class Workplace:
     def __init__(self, cluster: Cluster, user: str) -> None:
         self.user = user
         self.settings = cluster.client(user)
+        self.cheap = cluster.cheap_client(user)
         self.errors: list[str] = []
         self._client = _client(self.settings, self.errors)
 
