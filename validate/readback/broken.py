@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, TopicPartition
+from confluent_kafka import Consumer, KafkaError, TopicPartition
 
 from validate.workload.settings import COMMON, SILENT
 
@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
     from validate.readback.bounds import Bounds
 
-SILENCE_S = 15.0  # no record, no end, no error for so long counts as broken off
+SILENCE_S = 15.0  # neither a record nor the end for so long counts as broken off
+# Asking again would not help. Other errors (a connection that broke, a leader that moved) may pass.
+FINAL = frozenset({"_BAD_MSG", "_BAD_COMPRESSION", "_AUTO_OFFSET_RESET", "OFFSET_OUT_OF_RANGE", "INVALID_MSG"})
 
 
 def read_to(client: Mapping[str, Any], bounds: Bounds) -> int | None:
@@ -33,7 +35,7 @@ def read_to(client: Mapping[str, Any], bounds: Bounds) -> int | None:
     }
     consumer = Consumer(settings, logger=SILENT)
     try:
-        consumer.assign([TopicPartition(bounds.topic, bounds.partition, bounds.start_offset or OFFSET_BEGINNING)])
+        consumer.assign([TopicPartition(bounds.topic, bounds.partition, bounds.start_offset)])
         return _walk(consumer, bounds)
     finally:
         consumer.close()
@@ -42,17 +44,14 @@ def read_to(client: Mapping[str, Any], bounds: Bounds) -> int | None:
 def _walk(consumer: Consumer, bounds: Bounds) -> int | None:
     reached, heard_s = bounds.start_offset, time.monotonic()
     while reached < bounds.end_offset:
-        messages = consumer.consume(10_000, timeout=1.0)
-        for message in messages:
+        for message in consumer.consume(10_000, timeout=1.0):
             error = message.error()
             if error is None:
-                reached = (message.offset() or 0) + 1
+                reached, heard_s = (message.offset() or 0) + 1, time.monotonic()
             elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001  the client's own name of it
                 return None
-            else:
+            elif error.name() in FINAL:
                 return reached
-        if messages:
-            heard_s = time.monotonic()
-        elif time.monotonic() - heard_s > SILENCE_S:
+        if time.monotonic() - heard_s > SILENCE_S:
             return reached
     return None
