@@ -84,9 +84,12 @@ def _fresh(notes: Notes, home: Home, tell: Callable[[], None]) -> None:
     """Every round in a thread of its own: one that waits for a dead broker must not delay the next."""
     beat = Beat(notes.spec.interval_ms)
     rounds: list[threading.Thread] = []
+    # A round lives as long as its probes may take. More at once means that this machine is behind, not the cluster, and
+    # still more of them would only keep it so.
+    most = len(notes.spec.kinds) * (2 + notes.spec.timeout_ms // notes.spec.interval_ms)
     while not home.signs.ended():
-        if beat.due():
-            rounds = [one for one in rounds if one.is_alive()]
+        rounds = [one for one in rounds if one.is_alive()]
+        if len(rounds) < most and beat.due():
             rounds += [threading.Thread(target=_round, args=(notes, kind), daemon=True) for kind in notes.spec.kinds]
             for one in rounds[-len(notes.spec.kinds) :]:
                 one.start()

@@ -6,6 +6,7 @@ noted. A read asks for the last record; a record or the end of the partition is 
 
 from __future__ import annotations
 
+import contextlib
 import random
 import threading
 import time
@@ -161,8 +162,10 @@ class Reader:
             self._seek(lane)
 
     def _seek(self, lane: int) -> None:
+        place = self._lanes[lane]
         try:
-            self._consumer.seek(TopicPartition(*self._lanes[lane], TAIL_1))
+            self._consumer.resume([TopicPartition(*place)])
+            self._consumer.seek(TopicPartition(*place, TAIL_1))
         except KafkaException as error:
             self._answer(lane, error.args[0].name())
 
@@ -188,6 +191,9 @@ class Reader:
         if lane in self._asked:
             number, _ = self._asked.pop(lane)
             self._notes.answered(number, lane, error)
+            # Between two looks nothing is fetched: a witness that reads along with the load would be a load itself.
+            with contextlib.suppress(KafkaException):
+                self._consumer.pause([TopicPartition(*self._lanes[lane])])
 
     def close(self) -> None:
         self._consumer.close()
