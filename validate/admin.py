@@ -275,7 +275,7 @@ class Workplace:
                 f"The topics {', '.join(t.name for t in topics)} are not all served after {TOPIC_BOUND_S:.0f} s."
             )
 
-    def check_rights(self, topics: Sequence[Topic], group: str) -> None:
+    def check_rights(self, topics: Sequence[Topic], group: str | None) -> None:
         """Which ACL is missing is asked beforehand: a workload would only fail with it."""
         from confluent_kafka import TopicCollection  # noqa: PLC0415
 
@@ -284,7 +284,8 @@ class Workplace:
         for name, future in told.items():
             found = self._done(future.result, "Describe", "Topic", name)
             self._have(found.authorized_operations, ("READ", "WRITE", "DESCRIBE"), "Topic", name)
-        self._check_group(f"{group}-rights", topics[0].name)
+        if group is not None:
+            self._check_group(f"{group}-rights", topics[0].name)
 
     def _check_group(self, group: str, topic: str) -> None:
         """A commit of nothing tells whether the group may be read, and leaves a group that can be described."""

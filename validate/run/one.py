@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from validate.run.context import Context
     from validate.run.folder import Entry
     from validate.scenario import Scenario
+    from validate.summary import Summary
 
 WHOLE_BEFORE_S = 60.0
 
@@ -98,7 +99,7 @@ def _run(context: Context, scenario: Scenario, entry: Entry) -> None:
         if not made:
             entry.notes.append("The topics were there before and stay.")
         place.await_leaders(scenario.topics)
-        place.check_rights(scenario.topics, group)
+        place.check_rights(scenario.topics, group if scenario.workload.consumers else None)
         story = _happen(context, scenario, entry, place, ledger, expectation)
         expectation.write(ledger)
         _judge(context, scenario, entry, place, ledger)
@@ -212,8 +213,26 @@ def _judge(context: Context, scenario: Scenario, entry: Entry, place: Workplace,
     violations = {name: found["violation"] for name, found in summary.counts.items() if found["violation"]}
     if violations:
         entry.settle("failed", "violations: " + ", ".join(f"{name} {count}" for name, count in violations.items()))
+    if scenario.workload.kind == "bulk":
+        _add_up(scenario, entry, summary)
     context.folder.say(f"  {summary.checked['acked']:,} acked, {summary.acked['found']:,} found, "
                        f"{summary.acked['lost']:,} lost")  # fmt: skip
+
+
+def _add_up(scenario: Scenario, entry: Entry, summary: Summary) -> None:
+    """Of a bulk load every single number is known beforehand: all of them, and their sum."""
+    wanted = scenario.workload.count * len(scenario.topics)
+    if summary.checked["acked"] != wanted:
+        entry.settle("unknown", f"{summary.checked['acked']:,} of {wanted:,} records were acknowledged")
+    if summary.acked["found"] == wanted:
+        entry.notes.append(f"Each of the numbers 0 to {scenario.workload.count - 1:,} was read back, in every topic.")
+    for topic, sums in sorted(summary.sums.items()):
+        told = (
+            f"{topic}: the random numbers sent add up to {sums['acked']:,}, those read back to {sums['found_once']:,}."
+        )
+        entry.notes.append(told)
+        if sums["acked"] != sums["found_once"]:
+            entry.settle("failed", told)
 
 
 def _replicas(context: Context, scenario: Scenario, ledger: Path) -> list[str]:
