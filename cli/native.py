@@ -35,6 +35,14 @@ _CHATTER = re.compile(
 )
 
 
+class NativeFailed(KastellanError):
+    """A program shown to the user ended badly."""
+
+    def __init__(self, brief: str, *, code: int, details: str, resolution: str) -> None:
+        super().__init__(brief, details=details, resolution=resolution)
+        self.code = code
+
+
 def is_pulumi_chatter(line: str) -> bool:
     return _CHATTER.match(line.rstrip("\n")) is not None
 
@@ -65,8 +73,9 @@ def run_shown(argv: Sequence[str], *, hide: Callable[[str], bool]) -> None:
         process.wait()
         raise
     if process.wait() != 0:
-        raise KastellanError(
+        raise NativeFailed(
             f"{argv[0]} ended with exit code {process.returncode}.",
+            code=process.returncode,
             details=shlex.join(argv),
             resolution=remedy("".join(output)) or "Its words above say why; the same command goes on from there.",
         )

@@ -1,6 +1,9 @@
 """Bring a stack up, phase by phase: make the hosts (pulumi up --refresh), see that Ansible reaches them, then turn them
 into a secured cluster (ansible-playbook playbooks/site.yml). What is there already is left as it is, what is broken is
 mended; interrupted, the same command goes on.
+
+A cluster that was just made for the first time is then proven: python -m validate run --suite smoke loads it and breaks
+brokers, as nothing lives there yet. Later this is done only with --proof.
 """
 
 from __future__ import annotations
@@ -10,11 +13,11 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from cli.native import is_ansible_routine, is_pong, is_pulumi_chatter, run_shown
+from cli.native import NativeFailed, is_ansible_routine, is_pong, is_pulumi_chatter, run_shown
 from cli.repair import repair
 from cli.stack import hosts_of, pulumi
 from cli.surroundings import DEFAULT_STACK, HOME, ROOT, checked_stack, lay_out
-from common.errors import UsageError
+from common.errors import EXIT_UNKNOWN, KastellanError, UsageError
 from common.names import ROLE_KINDS
 from infra.providers.nspawn.leftovers import remove_strays
 from tools.pulumi.build import ensure_pulumi, is_built, on_path
@@ -61,8 +64,39 @@ def has_kafka(plan: StackPlan) -> bool:
     return any(role in KAFKA_ROLES for host in plan.hosts for role in host.roles)
 
 
-# The proof is a further row here.
-PHASES = (Phase("hosts", "Hosts", hosts_phase), Phase("cluster", "Cluster", cluster_phase))
+class ProofUnknown(KastellanError):
+    """Nothing was shown to be wrong, and not enough to be right."""
+
+    exit_code = EXIT_UNKNOWN
+
+
+def proof_phase(plan: StackPlan, *, consent: bool = False) -> None:
+    """Load, faults and a verdict. `consent`: nothing lives there yet, so hosts may be broken."""
+    if not has_kafka(plan):
+        print("No host has a role of Kafka: nothing to prove.")
+        return
+    words = ["--suite", "smoke", "--stack", plan.name, *(["--allow-faults"] if consent else [])]
+    try:
+        run_shown(["python", "-m", "validate", "run", *words], hide=lambda _: False)
+    except NativeFailed as failure:
+        kind, told = (ProofUnknown, "is not complete") if failure.code == EXIT_UNKNOWN else (KastellanError, "failed")
+        raise kind(
+            f"Hosts and cluster are up, and the proof {told}.",
+            details=f"{failure.details} ended with exit code {failure.code}; its reasons are above.",
+            resolution=f"Look at the report named above; again: ./kastellan up {plan.name} --proof",
+        ) from None
+
+
+def is_first(stack: str) -> bool:
+    """Whether the cluster is still to be made: its description is the last thing that the play writes."""
+    return not (HOME / stack / "cluster.json").exists()
+
+
+PHASES = (
+    Phase("hosts", "Hosts", hosts_phase),
+    Phase("cluster", "Cluster", cluster_phase),
+    Phase("proof", "Proof", proof_phase),
+)
 KAFKA_ROLES = {role for role, kind in ROLE_KINDS.items() if kind == "kafka"}
 
 
@@ -70,19 +104,29 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("stack", nargs="?", default=DEFAULT_STACK, help="default: %(default)s")
     names = [phase.name for phase in PHASES]
     parser.add_argument("--until", choices=names, default=names[-1], help="last phase to run (default: %(default)s)")
+    parser.add_argument("--proof", action="store_true", help="run suite smoke also on a cluster that was there before")
 
 
 def run(arguments: argparse.Namespace) -> int:
     stack = checked_stack(arguments.stack)
+    if arguments.proof and arguments.until != "proof":
+        raise UsageError(
+            f"--proof and --until {arguments.until} contradict each other.",
+            details="The proof comes after the cluster.",
+            resolution="Leave one of them out.",
+        )
     began_s = time.monotonic()
-    plan = described(stack)
+    plan, first = described(stack), is_first(stack)
     prepare(plan, cluster_too=arguments.until != "hosts" and has_kafka(plan))
-    for phase in PHASES:
-        print(f"\n== {phase.title}")
-        phase.run(plan)
-        if phase.name == arguments.until:
-            break
+    asked = PHASES[: [phase.name for phase in PHASES].index(arguments.until) + 1]
+    for phase in asked:
+        if phase.run is not proof_phase:
+            print(f"\n== {phase.title}")
+            phase.run(plan)
     summarize(stack, time.monotonic() - began_s)
+    if arguments.until == "proof" and (first or arguments.proof):
+        print("\n== Proof", flush=True)
+        proof_phase(plan, consent=first)
     return 0
 
 
@@ -151,6 +195,7 @@ Look after it     ./kastellan status{tail}
 Native commands   eval "$(./kastellan env)", then for example
                     pulumi preview --stack {stack}
                     ansible {inventory}-m ping all
+Prove it          ./kastellan up{tail} --proof, or python -m validate run{other} --suite failover
 Take it down      ./kastellan down{tail}""")
     clients = HOME / stack / "clients"
     if clients.is_dir():

@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 from common.errors import UnreadableError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 LEAST_JAVA = 17  # Spark 4 starts on nothing older
 REACH_TIMEOUT_S = 5.0
@@ -32,6 +32,7 @@ _PATIENT_COMPILER = [
     "-XX:Tier4CompileThreshold=200000",
     "-XX:Tier4BackEdgeThreshold=1000000",
 ]
+_SECRETS = "(?i)secret|password|token|access[.]?key|jaas|keystore|truststore"
 
 _QUIET = Path(__file__).with_name("log4j2.properties")
 
@@ -118,8 +119,13 @@ def planned_for(spark: SparkSession, size_bytes: int) -> Iterator[None]:
             spark.conf.set(name, value)
 
 
-def start(*, master: str | None = None, size_bytes: int = 0, scratch: str | None = None) -> SparkSession:
-    """A session for one judgement. Whatever Spark says before its log is set up goes to a file, not the terminal."""
+def start(
+    *, master: str | None = None, size_bytes: int = 0, scratch: str | None = None, jars: Sequence[str] = ()
+) -> SparkSession:
+    """A session for one judgement. Whatever Spark says before its log is set up goes to a file, not the terminal.
+
+    `jars` are what else it shall know, such as its source for Kafka (validate.readback.jars()).
+    """
     # PySpark logs an exception as JSON besides raising it.
     logging.getLogger("DataFrameQueryContextLogger").disabled = True
     logging.getLogger("SQLQueryContextLogger").disabled = True
@@ -138,10 +144,15 @@ def start(*, master: str | None = None, size_bytes: int = 0, scratch: str | None
         **planning(size_bytes),
         "spark.sql.execution.arrow.pyspark.enabled": "false",
         "spark.task.maxFailures": "1",
+        # Passwords and keys of Kafka's clients are no news for plans and event logs.
+        "spark.redaction.regex": _SECRETS,
+        "spark.sql.redaction.options.regex": f"{_SECRETS}|url",
         # Asked for with every expression, it triples the calls between Python and the JVM.
         "spark.python.sql.dataFrameDebugging.enabled": "false",
         "spark.driver.extraJavaOptions": " ".join([f"-Dlog4j2.configurationFile={_QUIET.as_uri()}", *jvm]),
     }
+    if jars:
+        settings["spark.jars"] = ",".join(jars)
     if master is None or master.startswith("local"):
         settings["spark.driver.memory"] = os.environ.get("KASTELLAN_SPARK_MEMORY", "2g")
         settings["spark.driver.bindAddress"] = "127.0.0.1"

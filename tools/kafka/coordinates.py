@@ -2,28 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
 from pathlib import Path
-from xml.sax.saxutils import escape
 
-from common.errors import KastellanError, UsageError
+from common.errors import UsageError
 from common.names import nearest
+from tools.maven import Jar, read_lines
 
 LOCKS = Path(__file__).with_name("locks")
-_LINE = re.compile(r"(?P<group>[\w.-]+):(?P<artifact>[\w.-]+):(?P<version>[\w.-]+) sha256:(?P<sha256>[0-9a-f]{64})")
-
-
-@dataclass(frozen=True)
-class Jar:
-    group: str
-    artifact: str
-    version: str
-    sha256: str = ""
-
-    @property
-    def file_name(self) -> str:
-        return f"{self.artifact}-{self.version}.jar"
 
 
 def versions() -> list[str]:
@@ -38,11 +23,7 @@ def read_lock(version: str) -> list[Jar]:
             details=f"{path} does not exist.",
             resolution=f"{nearest(version, versions()).capitalize()} To add one: python -m tools.kafka.lock {version}",
         )
-    lines = [line for line in path.read_text(encoding="ascii").splitlines() if line and not line.startswith("#")]
-    matches = [_LINE.fullmatch(line) for line in lines]
-    if None in matches:
-        raise KastellanError(f"{path} has a line that is no coordinate.", details=lines[matches.index(None)])
-    return [Jar(**match.groupdict()) for match in matches if match]
+    return read_lines(path)
 
 
 def write_lock(version: str, jars: list[Jar]) -> Path:
@@ -51,20 +32,3 @@ def write_lock(version: str, jars: list[Jar]) -> Path:
     head = f"# Made by: python -m tools.kafka.lock {version}"
     path.write_text("\n".join([head, *lines, ""]), encoding="ascii")
     return path
-
-
-def pom(elements: str) -> str:
-    """A project that exists only to be handed to Maven: it names no repository, so the user's own mirrors count."""
-    return (
-        '<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>'
-        "<groupId>kastellan</groupId><artifactId>kafka</artifactId><version>1</version><packaging>pom</packaging>"
-        f"{elements}</project>\n"
-    )
-
-
-def items(jars: list[Jar], tag: str) -> str:
-    return "".join(
-        f"<{tag}><groupId>{escape(jar.group)}</groupId><artifactId>{escape(jar.artifact)}</artifactId>"
-        f"<version>{escape(jar.version)}</version></{tag}>"
-        for jar in jars
-    )

@@ -10,7 +10,6 @@ import fcntl
 import hashlib
 import io
 import json
-import shutil
 import sys
 import tarfile
 import tempfile
@@ -19,15 +18,14 @@ from typing import TYPE_CHECKING
 
 from common.cache import cache_dir
 from common.errors import KastellanError
-from common.run import run
-from tools.kafka.coordinates import Jar, items, pom, read_lock
+from tools.kafka.coordinates import read_lock
 from tools.kafka.scripts import files
+from tools.maven import copy_jars, verify
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from tools.maven import Jar
 
-TIMEOUT_S = 1200
-PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1"
+WITHOUT_MAVEN = "On Debian: apt-get install maven. Or use Kafka's own release: kafka_distribution: archive."
 
 
 def ensure(version: str) -> dict[str, str | bool]:
@@ -54,7 +52,7 @@ def _fingerprint(version: str, jars: list[Jar]) -> str:
 def _make(version: str, jars: list[Jar], tar: Path, manifest: Path) -> None:
     with tempfile.TemporaryDirectory(dir=tar.parent) as name:
         libs = Path(name) / "libs"
-        _copy_jars(Path(name), libs, jars)
+        copy_jars(Path(name), libs, jars, without_maven=WITHOUT_MAVEN)
         verify(libs, jars)
         half = tar.with_suffix(".half")
         texts = {path: text.encode() for path, text in files(version).items()}
@@ -63,39 +61,6 @@ def _make(version: str, jars: list[Jar], tar: Path, manifest: Path) -> None:
     sums |= {path: hashlib.sha256(data).hexdigest() for path, data in texts.items()}
     manifest.write_text(json.dumps(sums, indent=1, sort_keys=True), encoding="ascii")
     half.rename(tar)
-
-
-def _copy_jars(folder: Path, libs: Path, jars: list[Jar]) -> None:
-    """Exact coordinates, so that no pom of theirs and no repository they name has a say."""
-    if shutil.which("mvn") is None:
-        raise KastellanError(
-            "There is no program mvn.",
-            resolution="On Debian: apt-get install maven. Or use Kafka's own release: kafka_distribution: archive.",
-        )
-    plugin = (
-        "<plugin><groupId>org.apache.maven.plugins</groupId><artifactId>maven-dependency-plugin</artifactId>"
-        f"<configuration><outputDirectory>{libs}</outputDirectory>"
-        f"<artifactItems>{items(jars, 'artifactItem')}</artifactItems></configuration></plugin>"
-    )
-    (folder / "pom.xml").write_text(pom(f"<build><plugins>{plugin}</plugins></build>"), encoding="utf-8")
-    run(
-        ["mvn", "--batch-mode", "--quiet", f"{PLUGIN}:copy"],
-        timeout_s=TIMEOUT_S,
-        cwd=folder,
-        resolution="Maven reaches no repository, or not all jars are there: a mirror is named in ~/.m2/settings.xml.",
-    )
-
-
-def verify(libs: Path, jars: Iterable[Jar]) -> None:
-    for jar in jars:
-        with (libs / jar.file_name).open("rb") as file:
-            seen = hashlib.file_digest(file, "sha256").hexdigest()
-        if seen != jar.sha256:
-            raise KastellanError(
-                f"{jar.file_name} is not what the lock names.",
-                details=f"SHA-256 is {seen}, the lock has {jar.sha256}.",
-                resolution="Remove it from Maven's local repository and try again; if it stays, mistrust the mirror.",
-            )
 
 
 def _write_tar(path: Path, top: str, libs: Path, texts: dict[str, bytes]) -> None:

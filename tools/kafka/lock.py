@@ -13,7 +13,8 @@ from pathlib import Path
 
 from common.errors import KastellanError
 from common.run import run
-from tools.kafka.coordinates import Jar, items, pom, write_lock
+from tools.kafka.coordinates import write_lock
+from tools.maven import Jar, items, pom
 
 TIMEOUT_S = 600
 _RESOLVED = re.compile(r"(?P<group>[\w.-]+):(?P<artifact>[\w.-]+):jar:(?P<version>[\w.-]+):(?:compile|runtime)")

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from cli import down, native, repair, status, surroundings
+from cli import down, native, repair, status, surroundings, up
 from cli.__main__ import VERBS, build_parser, main
 from cli.locks import dead_locks
 from cli.stack import hosts_of
@@ -318,3 +318,65 @@ def test_an_interrupted_stack_is_told_from_one_that_is_not_up(monkeypatch: pytes
         monkeypatch.setattr("cli.stack.record_of", lambda _, known=known: known)
         with pytest.raises(KastellanError, match=words):
             hosts_of("local")
+
+
+def test_a_proof_that_is_not_reached_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["up", "--until", "cluster", "--proof"]) == 64
+    assert "contradict each other" in capsys.readouterr().err
+
+
+@pytest.fixture
+def phases(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
+    """Every phase only remembers that it was run; the play leaves the description of the cluster, as the real one."""
+    done: list[str] = []
+
+    def cluster_phase(_plan: Any) -> None:
+        done.append("cluster")
+        (tmp_path / "local").mkdir(exist_ok=True)
+        (tmp_path / "local" / "cluster.json").write_text("{}")
+
+    def proof_phase(_plan: Any, *, consent: bool = False) -> None:
+        done.append(f"proof {consent}")
+
+    monkeypatch.setattr(up, "HOME", tmp_path)
+    monkeypatch.setattr(up, "prepare", lambda *_, **__: None)
+    monkeypatch.setattr(up, "summarize", lambda *_: None)
+    monkeypatch.setattr(up, "proof_phase", proof_phase)
+    rows = (("hosts", lambda _: done.append("hosts")), ("cluster", cluster_phase), ("proof", proof_phase))
+    monkeypatch.setattr(up, "PHASES", tuple(up.Phase(name, name, run) for name, run in rows))
+    return done
+
+
+def test_a_cluster_is_proven_when_it_was_just_made_and_later_only_when_asked(phases: list[str]) -> None:
+    assert main(["up"]) == 0
+    assert phases == ["hosts", "cluster", "proof True"]
+    phases.clear()
+    assert main(["up"]) == 0
+    assert phases == ["hosts", "cluster"]
+    phases.clear()
+    assert main(["up", "--proof"]) == 0
+    assert phases == ["hosts", "cluster", "proof False"]
+
+
+def test_a_cluster_that_was_made_without_a_proof_is_not_broken_later(phases: list[str]) -> None:
+    """Somebody may work on it by then."""
+    assert main(["up", "--until", "cluster"]) == 0
+    assert main(["up"]) == 0
+    assert phases == ["hosts", "cluster", "hosts", "cluster"]
+
+
+@pytest.mark.parametrize(("code", "exit_code", "told"), [(1, 1, "the proof failed"), (2, 2, "is not complete")])
+def test_up_fails_with_its_proof(code: int, exit_code: int, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[list[str]] = []
+
+    def run_shown(argv: list[str], **_: Any) -> None:
+        said.append(argv)
+        raise native.NativeFailed("x", code=code, details="python -m validate run", resolution="")
+
+    monkeypatch.setattr(up, "run_shown", run_shown)
+    monkeypatch.setattr(up, "has_kafka", lambda _: True)
+    plan: Any = type("Plan", (), {"name": "local"})
+    with pytest.raises(KastellanError, match=told) as failure:
+        up.proof_phase(plan, consent=True)
+    assert failure.value.exit_code == exit_code
+    assert said[0][-1] == "--allow-faults"

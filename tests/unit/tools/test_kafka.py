@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from common.errors import KastellanError, UsageError
+from tools import maven
 from tools.kafka import archive, coordinates, fetch, scripts
 
 
@@ -39,9 +40,9 @@ def test_scripts_have_the_usual_names() -> None:
 
 def test_a_jar_that_is_not_the_locked_one_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a-1.jar").write_bytes(b"other")
-    jar = coordinates.Jar("g", "a", "1", hashlib.sha256(b"right").hexdigest())
+    jar = maven.Jar("g", "a", "1", hashlib.sha256(b"right").hexdigest())
     with pytest.raises(KastellanError, match=r"a-1\.jar is not what the lock names"):
-        fetch.verify(tmp_path, [jar])
+        maven.verify(tmp_path, [jar])
 
 
 def test_the_same_content_gives_the_same_tar(tmp_path: Path) -> None:

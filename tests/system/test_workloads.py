@@ -1,0 +1,228 @@
+"""Workloads, their ledger, the final read and the judge, on a secured cluster."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient
+
+from common.wait import wait_until
+from tests.system.cluster_fixtures import SILENT, Cluster, cluster
+from tests.system.workload_fixtures import Running, Workloads, drop_topics, make_topics, reading_spark
+from validate import readback
+from validate.readback.read import kafka_records
+from validate.workload import bulk
+from validate.workload.seal import seal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import SparkSession
+
+pytestmark = [pytest.mark.system, pytest.mark.spark]
+__all__ = ["cluster", "reading_spark"]
+
+SHAPES = {"kastellan-w-one": (1, 2), "kastellan-w-four": (4, 3)}
+
+
+@pytest.fixture
+def work(cluster: Cluster, tmp_path: Path) -> Iterator[Workloads]:
+    """Fresh topics and an empty ledger."""
+    client = cluster.bundle("validator")
+    drop_topics(client, list(SHAPES))
+    make_topics(client, SHAPES, **{"min.insync.replicas": "2"})
+    yield Workloads(tmp_path, client, {name: partitions for name, (partitions, _) in SHAPES.items()})
+    drop_topics(client, list(SHAPES))
+
+
+def violations(summary: dict[str, Any]) -> dict[str, int]:
+    return {name: counts["violation"] for name, counts in summary["counts"].items() if counts["violation"]}
+
+
+def test_all_kinds_at_once_leave_a_ledger_that_passes(work: Workloads, reading_spark: SparkSession) -> None:
+    readers = [work.start("consumer", f"c{n}", group="kastellan-readers") for n in (1, 2)]
+    writer = work.start("producer", "w1", records_per_s=1000)
+    witnesses = [work.start("probe", name, witness=name, interval_ms=500) for name in ("running", "fresh")]
+    writer.reaches("acked", 3000)
+    tallies = [one.end() for one in witnesses]
+    assert not any(tally["failed"] for tally in tallies)
+    sent = writer.end()
+    assert sent["in_flight"] == 0
+    assert not list(work.folder.glob("*.json")), "a spec with secrets was left behind"
+    probed = sum(n for tally in tallies for name, n in tally["ok"].items() if name.startswith("write"))
+    written = sum(sent["acked"].values()) + probed
+    read_to_the_end(readers, written)
+    for one in readers:
+        one.end()
+    groups = {"kastellan-readers": {"topics": list(SHAPES), "from": "earliest"}}
+    summary, read = work.judged(reading_spark, {"groups": groups})
+    assert (summary["verdict"], violations(summary), read.problems) == ("passed", {}, []), summary["reasons"]
+    assert summary["checked"]["sent"] == summary["acked"]["found"] == summary["checked"]["log"] == written
+    assert summary["checked"]["delivered"] >= written
+    assert {(r["witness"], r["kind"]) for r in work.rows("probes")} == {
+        (w, k) for w in ("running", "fresh") for k in ("write", "read")
+    }
+    assert len(work.rows("watermarks")) > 10
+
+
+def read_to_the_end(readers: list[Running], count: int) -> None:
+    def read() -> bool:
+        return sum(one.total("delivered") for one in readers) >= count
+
+    assert wait_until(read, timeout_s=60), [one.said[-1] for one in readers]
+
+
+@pytest.mark.parametrize("times", [4, pytest.param(50, marks=[pytest.mark.long, pytest.mark.timeout(1800)])])
+def test_killed_processes_leave_no_phantom(work: Workloads, reading_spark: SparkSession, times: int) -> None:
+    """SIGKILL at any moment: what is in the log is covered by the ledger, and the ledger can be read."""
+    chance = random.Random(times)
+    for number in range(times):
+        writer = work.start("producer", f"w{number}", block_records=chance.choice([1, 7, 300]))
+        reader = work.start(
+            "consumer",
+            f"c{number}",
+            group="kastellan-killed",
+            instance_id="c",
+            session_timeout_ms=6000,
+            commit_every=50,
+        )
+        writer.reaches("acked", 1)
+        reader.reaches("delivered", 1)
+        writer.kill(chance.random() / 2)
+        reader.kill(chance.random() / 2)
+    summary, read = work.judged(reading_spark)
+    assert (summary["verdict"], violations(summary), read.problems) == ("passed", {}, []), summary["findings"][:5]
+    assert summary["problems"] == []
+    assert summary["checked"]["acked"] >= times
+    assert summary["counts"]["phantom"]["violation"] == 0
+    assert summary["checked"]["foreign"] == 0
+    assert {row["producer"] for row in work.rows("sent")} == {f"w{number}" for number in range(times)}
+
+
+def test_a_bulk_load_covers_every_id_once(work: Workloads, reading_spark: SparkSession) -> None:
+    count = 10_001
+    outcomes = bulk.load(reading_spark, work.spec("load", count=count))
+    assert outcomes == {"acked": count * len(SHAPES)}
+    summary, _ = work.judged(reading_spark)
+    assert (summary["verdict"], violations(summary)) == ("passed", {})
+    for topic, partitions in work.topics.items():
+        ids = sorted(r["seq"] * partitions + r["partition"] for r in work.rows("log") if r["topic"] == topic)
+        assert ids == list(range(count))
+        sums = summary["sums"][topic]
+        assert sums["acked"] == sums["found_once"] == sums["read"]
+
+
+def test_nothing_secret_is_in_plans_and_event_logs(work: Workloads, reading_spark: SparkSession) -> None:
+    bulk.load(reading_spark, work.spec("load", count=100))
+    _, read = work.judged(reading_spark)
+    records = kafka_records(reading_spark, work.client, read.bounds)
+    plan = records._jdf.queryExecution().toString()
+    folder = Path(reading_spark.sparkContext.getConf().get("spark.eventLog.dir", "").removeprefix("file://"))
+    logs = [path for path in folder.rglob("*local-*") if path.is_file()]
+    assert logs
+    for text in (plan, *(path.read_text(encoding="utf-8", errors="replace") for path in logs)):
+        assert work.client["sasl.password"] not in text
+        assert "BEGIN" not in text
+
+
+def in_sync(client: dict[str, Any], topic: str) -> tuple[int, list[int]]:
+    """Leader and in-sync replicas of its first partition."""
+    found = AdminClient(client, logger=SILENT).list_topics(topic, timeout=20).topics[topic].partitions[0]
+    return found.leader, list(found.isrs)
+
+
+def test_a_refusal_is_told_from_doubt_and_from_delay(
+    cluster: Cluster, work: Workloads, reading_spark: SparkSession
+) -> None:
+    """Too few replicas: a single shot gets the broker's no, an idempotent producer waits and its records arrive."""
+    leader, replicas = in_sync(work.client, "kastellan-w-one")
+    follower = next(host["name"] for host in cluster.document()["hosts"] if host["node_id"] in set(replicas) - {leader})
+    witness = work.start("probe", "running", witness="running", interval_ms=500)
+    writer = work.start("producer", "w1", records_per_s=200, flush_s=60)
+    writer.reaches("acked", 100)
+    cluster.lab.ssh(follower, "sudo systemctl stop kafka")
+    try:
+        assert wait_until(lambda: len(in_sync(work.client, "kastellan-w-one")[1]) == 1, timeout_s=60)
+        before = writer.said[-1]["acked"]
+        writer.reaches("acked", writer.total("acked") + 1000)
+    finally:
+        cluster.lab.ssh(follower, "sudo systemctl start kafka")
+    after = writer.said[-1]["acked"]
+    assert after["kastellan-w-one-0"] == before["kastellan-w-one-0"], "one silent partition must not hold up the others"
+    assert wait_until(lambda: len(in_sync(work.client, "kastellan-w-one")[1]) == 2, timeout_s=120)
+    writer.reaches("acked", writer.total("acked") + 1000)
+    witness.end()
+    assert writer.end()["in_flight"] == 0
+    summary, read = work.judged(reading_spark)
+    assert (summary["verdict"], violations(summary), read.problems) == ("passed", {}, []), summary["findings"][:5]
+    seen = {(r["producer"], r["outcome"], r["error"]) for r in work.rows("sent") if r["topic"] == "kastellan-w-one"}
+    assert {("running", "refused", "NOT_ENOUGH_REPLICAS"), ("w1", "acked", None)} <= seen
+    assert {outcome for producer, outcome, _ in seen if producer == "w1"} == {"acked"}
+    assert summary["counts"]["outage"]["allowed"] >= 1
+
+
+_FLIP = "import sys; f = open(sys.argv[1], 'r+b'); f.seek(0, 2); at = f.tell() // 2; f.seek(at); b = f.read(1)[0]; f.seek(at); f.write(bytes([b ^ 1]))"
+
+
+def test_a_byte_flipped_on_the_disk_is_unreadable_from_there(
+    cluster: Cluster, work: Workloads, reading_spark: SparkSession
+) -> None:
+    """Behind the broker's back, on the leader: what is before can be read, what is after is nobody's loss to claim."""
+    writer = work.start("producer", "w1", records_per_s=2000, linger_ms=20)
+    writer.reaches("acked", 5000)
+    writer.end()
+    leader, _ = in_sync(work.client, "kastellan-w-one")
+    host = next(host["name"] for host in cluster.document()["hosts"] if host["node_id"] == leader)
+    log = f"{cluster.document()['data_dirs'][0]}/kastellan-w-one-0/00000000000000000000.log"
+    cluster.lab.ssh(host, f'sudo python3 -c "{_FLIP}" {log}')
+    summary, read = work.judged(reading_spark)
+    broken = next(one for one in read.bounds if one.topic == "kastellan-w-one")
+    assert broken.read_to is not None
+    assert 0 < broken.read_to < broken.end_offset
+    assert read.problems == [f"kastellan-w-one-0 is unreadable from offset {broken.read_to}"]
+    assert (summary["verdict"], violations(summary)) == ("failed", {"unreadable": 1})
+    assert summary["acked"]["undecided"] == broken.end_offset - broken.read_to
+    assert summary["acked"]["lost"] == 0
+
+
+def test_what_is_too_large_is_refused(work: Workloads) -> None:
+    writer = work.start("producer", "w1", value_bytes=2_000_000, count=5, settings={"message.max.bytes": 1_500_000})
+    assert writer.process.wait(60) == 0
+    seal(work.ledger)
+    assert {(r["outcome"], r["error"]) for r in work.rows("sent")} == {("refused", "MSG_SIZE_TOO_LARGE")}
+
+
+def test_an_open_transaction_is_told(work: Workloads, reading_spark: SparkSession) -> None:
+    bulk.load(reading_spark, work.spec("load", count=10))
+    hanging = Producer({**work.client, "transactional.id": "kastellan-hanging"}, logger=SILENT)
+    hanging.init_transactions(30)
+    hanging.begin_transaction()
+    hanging.produce("kastellan-w-one", b"x", partition=0)
+    hanging.flush(30)
+    found = readback.read(reading_spark, work.client, list(work.topics.items()), work.ledger, wait_s=2)
+    assert found.problems == ["kastellan-w-one-0 has an open transaction: 1 offsets are not decided"]
+    hanging.abort_transaction(30)
+    found = readback.read(reading_spark, work.client, list(work.topics.items()), work.ledger, wait_s=30)
+    assert found.problems == []
+    assert len([r for r in work.rows("log") if r["topic"] == "kastellan-w-one"]) == 10
+
+
+@pytest.mark.parametrize(("kind", "more"), [
+    ("producer", {}),
+    ("consumer", {"group": "kastellan-g"}),
+    ("probe", {"witness": "fresh"}),
+])  # fmt: skip
+def test_a_topic_that_is_not_there_or_not_allowed_is_told_at_once(
+    work: Workloads, kind: str, more: dict[str, Any]
+) -> None:
+    work.topics = {"kastellan-w-none": 1}
+    one = work.start(kind, "x", **more)
+    assert one.process.wait(60) != 0
+    text = one.out.read_text(encoding="utf-8")
+    assert "kastellan-w-none" in text
+    assert "Traceback" not in text
+    assert work.client["sasl.password"] not in text

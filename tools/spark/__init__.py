@@ -1,0 +1,1 @@
+"""What Spark needs beyond PySpark's own jars: its source for Kafka."""

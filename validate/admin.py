@@ -1,0 +1,349 @@
+"""What the cluster says of itself (leaders, replicas in sync, controller, groups), and the topics of the proof."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._config import ConfigResource
+from confluent_kafka.admin._listoffsets import OffsetSpec
+from confluent_kafka.admin._resource import ResourceType
+from confluent_kafka.cimpl import NewTopic
+
+from common.errors import KastellanError, UsageError
+from common.wait import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from validate.cluster import Cluster
+    from validate.scenario import Topic
+
+ANSWER_S = 10.0
+TOPIC_BOUND_S = 60.0
+OFFSETS_TOPIC = "__consumer_offsets"
+
+SILENT = logging.getLogger("validate.admin")
+SILENT.addHandler(logging.NullHandler())
+SILENT.propagate = False
+# kafka-python tells every lost connection of a broker that is being broken on purpose.
+logging.getLogger("kafka").setLevel(logging.CRITICAL)
+
+
+class ClusterSilent(KastellanError):
+    """No answer: whether it is the cluster or the way to it is not known."""
+
+    exit_code = 2
+
+
+@dataclass(frozen=True)
+class Partition:
+    topic: str
+    index: int
+    leader: int
+    """-1: none."""
+    replicas: tuple[int, ...]
+    in_sync: tuple[int, ...]
+    min_in_sync: int = 1
+
+    @property
+    def name(self) -> str:
+        return f"{self.topic}-{self.index}"
+
+    @property
+    def whole(self) -> bool:
+        return self.leader >= 0 and set(self.in_sync) == set(self.replicas)
+
+
+class Admin:
+    """Looks with the administrator's login: it alone may see every topic."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self._settings = cluster.client(cluster.admin_user)
+        self.errors: list[str] = []
+        self._client = _client(self._settings, self.errors)
+
+    def partitions(self, topics: Iterable[str] | None = None, *, timeout_s: float = ANSWER_S) -> list[Partition]:
+        """All partitions as some broker knows them, or those of some topics."""
+        wanted = set(topics) if topics is not None else None
+        try:
+            found = self._client.list_topics(timeout=timeout_s).topics
+        except KafkaException as error:
+            raise self._silent(error) from error
+        return [
+            Partition(name, index, p.leader, tuple(p.replicas), tuple(p.isrs))
+            for name, topic in sorted(found.items())
+            if wanted is None or name in wanted
+            for index, p in sorted(topic.partitions.items())
+        ]
+
+    def brokers(self, *, timeout_s: float = ANSWER_S) -> set[int]:
+        try:
+            return set(self._client.list_topics(timeout=timeout_s).brokers)
+        except KafkaException as error:
+            raise self._silent(error) from error
+
+    def not_whole(self) -> list[str]:
+        """What keeps the cluster from being whole, in words; empty if nothing does."""
+        try:
+            missing = {host.node_id for host in self.cluster.brokers} - self.brokers()
+            told = [f"broker {node} is not there" for node in sorted(node for node in missing if node is not None)]
+            told += [
+                f"{p.name}: in sync {list(p.in_sync)} of {list(p.replicas)}, leader {p.leader}"
+                for p in self.partitions()
+                if not p.whole
+            ]
+            return told + self._lagging()
+        except KastellanError as error:
+            return [f"{error.brief} {error.details}".strip()]
+
+    def _lagging(self) -> list[str]:
+        if self.cluster.mode != "kraft":
+            return []
+        leader, ends = self.quorum()
+        expected = {host.node_id for host in self.cluster.voters}
+        told = [
+            f"voter {node} is not in the quorum" for node in sorted(n for n in expected - set(ends) if n is not None)
+        ]
+        end = ends.get(leader, 0)
+        return told + [f"voter {node} is {end - at} records behind" for node, at in ends.items() if end - at > LAG_MOST]
+
+    def quorum(self) -> tuple[int, dict[int, int]]:
+        """The leader of the quorum, and each voter's end of the metadata log."""
+        from kafka.admin import KafkaAdminClient  # noqa: PLC0415  a second client, only where the first has no call
+        from kafka.errors import KafkaError as OtherKafkaError  # noqa: PLC0415
+
+        client = None
+        try:
+            client = KafkaAdminClient(**_for_kafka_python(self._settings))
+            told = client.describe_metadata_quorum()["topics"][0]["partitions"][0]
+        except (OtherKafkaError, OSError, ValueError, KeyError, IndexError) as error:
+            raise ClusterSilent(
+                "The quorum does not say how it is.",
+                details=f"{type(error).__name__}: {error}",
+                resolution="Look at the controllers' logs.",
+            ) from error
+        finally:
+            if client is not None:
+                with suppress(Exception):
+                    client.close()
+        return told["leader_id"], {v["replica_id"]: v["log_end_offset"] for v in told["current_voters"]}
+
+    def controller(self) -> int:
+        """KRaft: the leader of the quorum, as metadata names any broker there; ZooKeeper: the broker of that role."""
+        if self.cluster.mode == "kraft":
+            return self.quorum()[0]
+        try:
+            return int(self._client.list_topics(timeout=ANSWER_S).controller_id)
+        except KafkaException as error:
+            raise self._silent(error) from error
+
+    def coordinator(self, group: str) -> int:
+        try:
+            told = self._client.describe_consumer_groups([group], request_timeout=ANSWER_S)[group].result()
+        except KafkaException as error:
+            raise self._silent(error) from error
+        return int(told.coordinator.id)
+
+    def min_in_sync(self, topics: Sequence[str]) -> dict[str, int]:
+        """min.insync.replicas in force, wherever it was set."""
+        asked = [ConfigResource(ResourceType.TOPIC, name) for name in topics]
+        try:
+            answers = self._client.describe_configs(asked, request_timeout=ANSWER_S)
+            return {r.name: int(future.result()["min.insync.replicas"].value) for r, future in answers.items()}
+        except KafkaException as error:
+            raise self._silent(error) from error
+
+    def behind(self, group: str, topics: Sequence[Topic]) -> int:
+        """How many records a group has not committed yet, over all its partitions."""
+        asked = [TopicPartition(topic.name, index) for topic in topics for index in range(topic.partitions)]
+        try:
+            latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+            answers = self._client.list_offsets(dict.fromkeys(asked, latest), request_timeout=ANSWER_S)
+            ends = {(tp.topic, tp.partition): future.result().offset for tp, future in answers.items()}
+            told = self._client.list_consumer_group_offsets(
+                [ConsumerGroupTopicPartitions(group, asked)], request_timeout=ANSWER_S
+            )[group].result()
+        except KafkaException as error:
+            raise self._silent(error) from error
+        at = {(tp.topic, tp.partition): max(0, tp.offset) for tp in told.topic_partitions if not tp.error}
+        return sum(max(0, end - at.get(place, 0)) for place, end in ends.items())
+
+    def _silent(self, error: KafkaException) -> ClusterSilent:
+        said = error.args[0].str() if error.args and isinstance(error.args[0], KafkaError) else str(error)
+        return ClusterSilent(
+            "The cluster does not answer the administrator.", details="; ".join([said, *self.errors[-2:]])
+        )
+
+
+LAG_MOST = 100
+
+
+def _client(settings: dict[str, Any], errors: list[str]) -> AdminClient:
+    def note(error: KafkaError) -> None:
+        errors.append(f"{error.name()}: {error.str()}")
+        del errors[:-5]
+
+    whole: dict[str, Any] = {**settings, "error_cb": note, "log_level": 3}
+    return AdminClient(whole, logger=SILENT)
+
+
+def _for_kafka_python(settings: dict[str, Any]) -> dict[str, Any]:
+    """librdkafka's words in kafka-python's."""
+    words = {
+        "security.protocol": "security_protocol",
+        "sasl.mechanism": "sasl_mechanism",
+        "sasl.mechanisms": "sasl_mechanism",
+        "sasl.username": "sasl_plain_username",
+        "sasl.password": "sasl_plain_password",
+        "ssl.ca.location": "ssl_cafile",
+        "ssl.certificate.location": "ssl_certfile",
+        "ssl.key.location": "ssl_keyfile",
+        "ssl.key.password": "ssl_password",
+    }
+    known = {words[name]: value for name, value in settings.items() if name in words}
+    return {"bootstrap_servers": settings["bootstrap.servers"].split(","), "request_timeout_ms": 10_000, **known}
+
+
+class Workplace:
+    """The topics of a scenario, made and removed with the login of the user that works there."""
+
+    def __init__(self, cluster: Cluster, user: str) -> None:
+        self.user = user
+        self.settings = cluster.client(user)
+        self.cheap = cluster.cheap_client(user)
+        self.errors: list[str] = []
+        self._client = _client(self.settings, self.errors)
+
+    def check_login(self) -> None:
+        """A wrong password is told as that before anything begins."""
+        try:
+            self._client.list_topics(timeout=ANSWER_S)
+        except KafkaException as error:
+            told = next((e for e in reversed(self.errors) if e.startswith("_AUTHENTICATION")), "")
+            if told:
+                raise UsageError(
+                    f"The cluster does not let {self.user!r} in.",
+                    details=told,
+                    resolution=f"The password in the bundle is not the user's: ./kastellan client {self.user}.",
+                ) from error
+            raise ClusterSilent(
+                f"The cluster does not answer {self.user!r}.",
+                details="; ".join([str(error.args[0]), *self.errors[-2:]]),
+                resolution="Are bootstrap_servers in the bundle right, and the brokers up?",
+            ) from error
+
+    def make(self, topics: Sequence[Topic]) -> list[str]:
+        """Make those that are not there; returns their names. One of another shape is an error."""
+        there = self._shapes([topic.name for topic in topics])
+        for topic in topics:
+            if topic.name in there and there[topic.name] != (topic.partitions, topic.replication):
+                partitions, replication = there[topic.name]
+                raise UsageError(
+                    f"Topic {topic.name} exists with another shape.",
+                    details=f"It has {partitions} partitions of replication {replication}, the scenario needs "
+                    f"{topic.partitions} of {topic.replication}.",
+                    resolution="Remove or rename it; the scenario's own topics are made by itself.",
+                )
+        fresh = [topic for topic in topics if topic.name not in there]
+        if fresh:
+            asked = [
+                NewTopic(t.name, num_partitions=t.partitions, replication_factor=t.replication, config=t.config)
+                for t in fresh
+            ]
+            for name, future in self._client.create_topics(asked, request_timeout=ANSWER_S).items():
+                self._done(future.result, "Create", "Topic", name)
+        return [topic.name for topic in fresh]
+
+    def await_leaders(self, topics: Sequence[Topic]) -> None:
+        def ready() -> bool:
+            found = self._client.list_topics(timeout=ANSWER_S).topics
+            return all(
+                t.name in found
+                and len(found[t.name].partitions) == t.partitions
+                and all(p.leader >= 0 and len(p.isrs) == t.replication for p in found[t.name].partitions.values())
+                for t in topics
+            )
+
+        if not wait_until(ready, timeout_s=TOPIC_BOUND_S, every_s=0.2):
+            raise ClusterSilent(
+                f"The topics {', '.join(t.name for t in topics)} are not all served after {TOPIC_BOUND_S:.0f} s."
+            )
+
+    def check_rights(self, topics: Sequence[Topic], group: str | None) -> None:
+        """Which ACL is missing is asked beforehand: a workload would only fail with it."""
+        from confluent_kafka import TopicCollection  # noqa: PLC0415
+
+        asked = TopicCollection([topic.name for topic in topics])
+        told = self._client.describe_topics(asked, include_authorized_operations=True, request_timeout=ANSWER_S)
+        for name, future in told.items():
+            found = self._done(future.result, "Describe", "Topic", name)
+            self._have(found.authorized_operations, ("READ", "WRITE", "DESCRIBE"), "Topic", name)
+        if group is not None:
+            self._check_group(f"{group}-rights", topics[0].name)
+
+    def _check_group(self, group: str, topic: str) -> None:
+        """A commit of nothing tells whether the group may be read, and leaves a group that can be described."""
+        asked = [ConsumerGroupTopicPartitions(group, [TopicPartition(topic, 0, 0)])]
+        future = self._client.alter_consumer_group_offsets(asked, request_timeout=ANSWER_S)[group]
+        self._done(future.result, "Read", "Group", group)
+        found = self._client.describe_consumer_groups([group], request_timeout=ANSWER_S)
+        self._done(found[group].result, "Describe", "Group", group)
+        self.remove_group(group)
+
+    def remove(self, names: Sequence[str]) -> None:
+        """Gone when nobody lists them any more."""
+        if not names:
+            return
+        for name, future in self._client.delete_topics(list(names), request_timeout=ANSWER_S).items():
+            try:
+                self._done(future.result, "Delete", "Topic", name)
+            except KafkaException as error:
+                if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
+                    raise
+        if not wait_until(lambda: not self._shapes(names), timeout_s=TOPIC_BOUND_S, every_s=0.2):
+            raise ClusterSilent(f"The topics {', '.join(names)} were removed and are still listed.")
+
+    def remove_group(self, group: str) -> None:
+        """What a run leaves of its groups is of no use to anybody; that it cannot be removed is no reason to fail."""
+        with suppress(KafkaException):
+            self._client.delete_consumer_groups([group], request_timeout=ANSWER_S)[group].result()
+
+    def _shapes(self, names: Sequence[str]) -> dict[str, tuple[int, int]]:
+        found = self._client.list_topics(timeout=ANSWER_S).topics
+        return {
+            name: (len(found[name].partitions), len(next(iter(found[name].partitions.values())).replicas))
+            for name in names
+            if name in found and found[name].partitions and not found[name].error
+        }
+
+    def _have(self, operations: Any, needed: Sequence[str], kind: str, name: str) -> None:
+        have = {operation.name for operation in operations or ()}
+        lacking = [word for word in needed if word not in have]
+        if lacking:
+            raise self._missing(lacking[0], kind, name)
+
+    def _done(self, result: Callable[[], Any], operation: str, kind: str, name: str) -> Any:
+        try:
+            return result()
+        except KafkaException as error:
+            if error.args[0].name().endswith("_AUTHORIZATION_FAILED"):
+                raise self._missing(operation, kind, name) from error
+            if error.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
+                raise
+            raise ClusterSilent(
+                f"The cluster refuses {operation} of {kind.lower()} {name}.", details=error.args[0].str()
+            ) from error
+
+    def _missing(self, operation: str, kind: str, name: str) -> UsageError:
+        word = operation.capitalize()
+        return UsageError(
+            f"User {self.user!r} lacks the right {word} on {kind} {name}.",
+            details=f"There is no ACL that allows {word} to User:{self.user}, or one that denies it.",
+            resolution=f"Add an ACL: principal {self.user}, operation {word}, {kind.lower()} kastellan- (prefixed).",
+        )

@@ -1,0 +1,40 @@
+"""The fault ledger: a line for each begin, bite and healing, on the disk before anything else happens."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+FAULTS_FILE = "faults.jsonl"
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+def iso(at: datetime) -> str:
+    return at.isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+class FaultLedger:
+    """`clock` is the run's own: times of faults are compared with those of records."""
+
+    def __init__(self, folder: Path, clock: Callable[[], datetime] = now) -> None:
+        self.path = folder / FAULTS_FILE
+        self._lock, self._clock = threading.Lock(), clock
+
+    def write(self, fault: str, target: str, phase: str, detail: str = "") -> datetime:
+        at = self._clock()
+        line = json.dumps({"fault": fault, "target": target, "phase": phase, "at": iso(at), "detail": detail})
+        with self._lock, self.path.open("a", encoding="utf-8") as file:
+            file.write(f"{line}\n")
+            file.flush()
+            os.fsync(file.fileno())
+        return at

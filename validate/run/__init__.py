@@ -1,0 +1,1 @@
+"""The runner: takes a cluster through scenarios and leaves a run folder with a verdict for each."""

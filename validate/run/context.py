@@ -1,0 +1,74 @@
+"""What all scenarios of a run share."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from validate.workload.clock import Clock
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from validate.admin import Admin
+    from validate.cluster import Cluster
+    from validate.faults.record import Record
+    from validate.run.folder import RunFolder
+
+
+@dataclass
+class Context:
+    cluster: Cluster
+    admin: Admin
+    folder: RunFolder
+    record: Record
+    allow_faults: bool
+    large: bool
+    """Whether Spark is started for millions of records."""
+    spark_master: str | None = None
+    clock: Clock = field(default_factory=Clock)
+    machine: str = field(default_factory=socket.gethostname)
+    number: int = 0
+    _spark: SparkSession | None = None
+
+    def spark(self) -> SparkSession:
+        """Started when the first ledger is there to be judged; one session for the whole run."""
+        if self._spark is None:
+            from validate import readback, session  # noqa: PLC0415  Spark's modules, only now
+
+            # Tasks on this machine are to find the packages that the driver has, whatever `python3` is on PATH.
+            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+            size = LARGE_BYTES if self.large else PACED_BYTES
+            self._spark = session.start(master=self.spark_master, size_bytes=size, jars=readback.jars())
+        return self._spark
+
+    def close(self) -> None:
+        if self._spark is not None:
+            try:
+                self._spark.stop()
+            except Exception as error:  # noqa: BLE001  a session that died already
+                self.folder.say(f"Spark had ended before: {error}", quiet=True)
+            self._spark = None
+
+    def shared_spec(self, client: dict[str, Any], topics: list[dict[str, Any]]) -> dict[str, Any]:
+        """What every workload of the scenario at hand is told."""
+        return {
+            "run_id": self.mark,
+            "client": client,
+            "clock": self.machine,
+            "clock_offset_ns": self.clock.offset,
+            "topics": topics,
+        }
+
+    @property
+    def mark(self) -> str:
+        """The run as it stands in every value: one per scenario, for topics may outlive it."""
+        return f"{self.folder.run_id}.{self.number}"
+
+
+# What a paced scenario leaves is just too much for a session that interprets its plans instead of compiling them.
+PACED_BYTES = 8 * 1024 * 1024
+LARGE_BYTES = 256 * 1024 * 1024

@@ -1,0 +1,138 @@
+"""The workload of a scenario while it runs: who writes, reads and looks, and how far they have come."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from common.errors import KastellanError
+from common.wait import wait_until
+from validate.faults.ledger import iso
+from validate.run.folder import Phase
+from validate.run.processes import END_S, Workloads
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from validate.admin import Workplace
+    from validate.run.context import Context
+    from validate.scenario import Scenario
+
+# Counters come twice a second, the judge counts by the microsecond: waiting for more than it asks closes the gap.
+MARGIN = 1.5
+EVERY_S = 0.2
+DELIVERY_MS = 300_000
+HOPELESS_S = 30.0
+ASTRAY_S = 1.0
+PROBE_INTERVAL_MS = {"fresh": 1000, "running": 500}
+PROBE_TIMEOUT_MS = 3_000
+
+
+class Load:
+    def __init__(self, context: Context, scenario: Scenario, place: Workplace, ledger: Path, group: str) -> None:
+        self._context, self._scenario, self._place, self._group = context, scenario, place, group
+        topics = [{"name": topic.name, "partitions": topic.partitions} for topic in scenario.topics]
+        shared = context.shared_spec(place.settings, topics)
+        self.workloads = Workloads(ledger, context.folder.folder("logs"), shared)
+        self.phases: list[Phase] = []
+
+    def start(self) -> None:
+        load = self._scenario.workload
+        for number in range(load.consumers):
+            self.workloads.start("consumer", f"reader-{number + 1}", group=self._group)
+        for number in range(load.producers):
+            self.workloads.start(
+                "producer",
+                f"writer-{number + 1}",
+                records_per_s=load.records_per_s / load.producers,
+                value_bytes=load.value_bytes,
+                delivery_timeout_ms=DELIVERY_MS,
+                flush_s=DELIVERY_MS / 1000,
+                seed=self._context.folder.seed,
+            )
+        if load.probes:
+            for witness in ("fresh", "running"):
+                # The fresh witness logs in many times a second, which must not starve what it looks at.
+                login = self._place.cheap if witness == "fresh" else self._place.settings
+                every_ms = PROBE_INTERVAL_MS[witness]
+                self.workloads.start(
+                    "probe", witness, witness=witness, client=login, interval_ms=every_ms, timeout_ms=PROBE_TIMEOUT_MS
+                )
+        self.workloads.await_ready()
+
+    def everywhere(self) -> list[str]:
+        return [f"{topic.name}-{index}" for topic in self._scenario.topics for index in range(topic.partitions)]
+
+    def phase(
+        self, name: str, needed: Iterable[str], *, since: tuple[float, dict[str, int]] | None = None
+    ) -> list[str]:
+        """Stay until the phase is long enough and the needed partitions acked enough; returns who did not in time."""
+        began_s, counts = since or self.mark()
+        least, length_s = self._scenario.progress["acked_per_partition"], self._scenario.progress["phase_s"]
+        wanted = list(needed)
+        behind: list[str] = []
+
+        def enough() -> bool:
+            self.workloads.check()
+            now = self.workloads.acked()
+            behind[:] = [one for one in wanted if now.get(one, 0) - counts.get(one, 0) < least * MARGIN]
+            return not behind and time.monotonic() - began_s >= length_s * 1.1
+
+        wait_until(enough, timeout_s=self._scenario.bounds["phase_s"] + length_s, every_s=EVERY_S)
+        self.note(name, began_s, counts)
+        return [
+            f"{one} acked {self.workloads.acked().get(one, 0) - counts.get(one, 0)} records in phase {name}, "
+            f"wanted were {least}"
+            for one in behind
+        ]
+
+    def mark(self) -> tuple[float, dict[str, int]]:
+        return time.monotonic(), dict(self.workloads.acked())
+
+    def note(self, name: str, began_s: float, counts: dict[str, int]) -> None:
+        """A phase for run.json; several stretches of one name become one."""
+        now = self.workloads.acked()
+        gained = {one: now.get(one, 0) - counts.get(one, 0) for one in self.everywhere()}
+        ended = self._context.clock.now()
+        began = ended.timestamp() - (time.monotonic() - began_s)
+        if self.phases and self.phases[-1].name == name:
+            last = self.phases[-1]
+            total = {one: last.acked_per_partition.get(one, 0) + count for one, count in gained.items()}
+            self.phases[-1] = Phase(name, last.began_at, iso(ended), total)
+            return
+        self.phases.append(Phase(name, iso(ended.fromtimestamp(began, tz=ended.tzinfo)), iso(ended), gained))
+
+    def finish(self, *, hopeless: bool = False) -> list[str]:
+        """Writers first, then witnesses, then readers once they have read to the end.
+
+        `hopeless`: the cluster did not come back, so nobody waits long for it.
+        """
+        told = self.workloads.end(self.workloads.of("producer"), bound_s=HOPELESS_S if hopeless else END_S)
+        told += self.workloads.end(self.workloads.of("probe"))
+        readers = self.workloads.of("consumer")
+        if readers:
+            told += [] if hopeless else self._catch_up()
+            told += self.workloads.end(readers)
+        astray_s = max((abs(one.facts.get("drift_us", 0)) / 1e6 for one in self.workloads.all), default=0.0)
+        if astray_s > ASTRAY_S:
+            self._context.folder.say(f"  the wall clock went astray by {astray_s:.1f} s; the run kept its own time")
+        return told
+
+    def _catch_up(self) -> list[str]:
+        left = [-1]
+        errors: list[str] = []
+
+        def caught_up() -> bool:
+            try:
+                left[0] = self._context.admin.behind(self._group, self._scenario.topics)
+            except KastellanError as error:
+                errors[:] = [str(error)]
+                return False
+            return left[0] == 0
+
+        bound_s = self._scenario.bounds["catch_up_s"]
+        if wait_until(caught_up, timeout_s=bound_s, every_s=0.5):
+            return []
+        why = f"; {errors[0]}" if errors else ""
+        return [f"group {self._group} was still {left[0]} records behind after {bound_s:.0f} s{why}"]

@@ -1,0 +1,268 @@
+"""One scenario from an empty ledger to its verdict. Whatever goes wrong on the way, hosts are healed first."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+import traceback
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from common.errors import KastellanError, UsageError
+from common.wait import wait_until
+from validate.admin import Workplace
+from validate.faults.errors import NotHealed
+from validate.faults.ledger import FaultLedger, iso
+from validate.run.checks import broke_silence, not_refused
+from validate.run.expected import Expectation
+from validate.run.folder import NOT_APPLICABLE
+from validate.run.isr import IsrWatcher
+from validate.run.load import Load
+from validate.run.story import Story
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from validate.run.context import Context
+    from validate.run.folder import Entry
+    from validate.scenario import Scenario
+    from validate.summary import Summary
+
+WHOLE_BEFORE_S = 60.0
+
+
+def run_one(context: Context, scenario: Scenario, entry: Entry) -> None:
+    """Fills the entry. UsageError for what the user has to mend first."""
+    context.number += 1
+    entry.started_at = iso(context.clock.now())
+    context.folder.say(f"== {scenario.id}: {scenario.title}")
+    began_s = time.monotonic()
+    try:
+        if _applies(context, scenario, entry):
+            _run(context, scenario, entry)
+    except UsageError as error:
+        entry.settle("unknown", str(error))
+        raise
+    except KeyboardInterrupt:
+        entry.settle("unknown", "interrupted")
+        raise
+    except KastellanError as error:
+        _settle(entry, error)
+    except Exception as error:  # noqa: BLE001  a crash is unknown, never passed
+        context.folder.say(traceback.format_exc(), quiet=True)
+        entry.settle("unknown", f"the runner crashed: {type(error).__name__}: {error}")
+    finally:
+        entry.verdict = entry.verdict or "unknown"
+        entry.ended_at = iso(context.clock.now())
+        context.folder.save()
+        context.folder.say(f"   {entry.verdict} in {time.monotonic() - began_s:.0f} s")
+        for reason in entry.reasons:
+            context.folder.say(f"   because {reason}")
+
+
+def _settle(entry: Entry, error: KastellanError) -> None:
+    """A cluster that does not come back is a failure; whatever hinders the proof leaves it unknown."""
+    entry.unhealed = entry.unhealed or isinstance(error, NotHealed)
+    words = " ".join(part for part in (error.brief, error.details) if part).replace("\n", " ")
+    entry.settle("failed" if isinstance(error, NotHealed) else "unknown", words)
+
+
+def _applies(context: Context, scenario: Scenario, entry: Entry) -> bool:
+    cluster = context.cluster
+    if cluster.mode not in scenario.modes:
+        entry.settle(NOT_APPLICABLE, f"it is for mode {' or '.join(scenario.modes)}, this is {cluster.mode}")
+    elif len(cluster.brokers) < scenario.brokers:
+        entry.settle(NOT_APPLICABLE, f"it needs {scenario.brokers} brokers, there are {len(cluster.brokers)}")
+    elif operation := next(
+        (s.operation for s in scenario.steps if s.operation not in {None, *cluster.operations}), None
+    ):
+        entry.settle("unknown", f"cluster.json names no operation {operation!r}, which this scenario calls")
+    elif scenario.breaks and (closed := [host.name for host in cluster.hosts if host.login is None]):
+        entry.settle("unknown", f"there is no ssh access to {', '.join(closed)} (ssh is null in cluster.json)")
+    else:
+        return True
+    return False
+
+
+def _run(context: Context, scenario: Scenario, entry: Entry) -> None:
+    _require_whole(context)
+    ledger = context.folder.folder("ledger", scenario.id)
+    group = f"kastellan-{scenario.id}-{context.mark}"
+    place = Workplace(context.cluster, scenario.workload.user or context.cluster.validator_user)
+    expectation = Expectation(scenario, context.cluster, group)
+    entry.configured = _configured(scenario)
+    made: list[str] = []
+    place.check_login()
+    try:
+        made = place.make(scenario.topics)
+        if not made:
+            entry.notes.append("The topics were there before and stay.")
+        place.await_leaders(scenario.topics)
+        place.check_rights(scenario.topics, group if scenario.workload.consumers else None)
+        story = _happen(context, scenario, entry, place, ledger, expectation)
+        expectation.write(ledger)
+        _judge(context, scenario, entry, place, ledger)
+        _look(scenario, entry, ledger, story)
+    finally:
+        with contextlib.suppress(KastellanError):
+            place.remove(made)
+        place.remove_group(group)
+
+
+def _require_whole(context: Context) -> None:
+    lacking: list[str] = []
+
+    def whole() -> bool:
+        lacking[:] = context.admin.not_whole()
+        return not lacking
+
+    if not wait_until(whole, timeout_s=WHOLE_BEFORE_S, every_s=0.5):
+        raise NotWhole("The cluster is not whole before the scenario.", details="; ".join(lacking[:8]))
+
+
+class NotWhole(KastellanError):
+    """Nothing can be said of a fault where something is broken already."""
+
+    exit_code = 2
+
+
+def _happen(
+    context: Context, scenario: Scenario, entry: Entry, place: Workplace, ledger: Path, expectation: Expectation
+) -> Story | None:
+    """The workload and the faults. What goes wrong is settled in the entry; what there is is judged all the same."""
+    if scenario.workload.kind == "bulk":
+        _bulk(context, scenario, entry, place, ledger)
+        return None
+    load = Load(context, scenario, place, ledger, expectation.group)
+    story = Story(context, scenario, entry, load, FaultLedger(ledger, context.clock.now), expectation)
+    names = [topic.name for topic in scenario.topics]
+    orderly = False
+    with IsrWatcher(context.cluster, names, ledger, context.clock.now):
+        try:
+            load.start()
+            for told in load.phase("before" if scenario.disturbs else "run", load.everywhere()):
+                entry.settle("unknown", told)
+            if scenario.disturbs:
+                story.play()
+                for told in load.phase("after", load.everywhere()):
+                    entry.settle("unknown", told)
+            load.workloads.check()
+            orderly = True
+        except UsageError:
+            raise
+        except KastellanError as error:
+            _settle(entry, error)
+            orderly = True
+        finally:
+            # After Ctrl-C or a crash nobody waits for the writers: what they had not heard of stays unknown.
+            try:
+                for told in load.finish(hopeless=entry.unhealed) if orderly else ():
+                    entry.settle("unknown", told)
+            finally:
+                load.workloads.kill()
+                entry.phases = load.phases
+    return story
+
+
+def _bulk(context: Context, scenario: Scenario, entry: Entry, place: Workplace, ledger: Path) -> None:
+    from validate.workload import bulk  # noqa: PLC0415  Spark's modules, only now
+
+    topics = [{"name": topic.name, "partitions": topic.partitions} for topic in scenario.topics]
+    shared = context.shared_spec(place.settings, topics)
+    began_s = time.monotonic()
+    outcomes = bulk.load(
+        context.spark(),
+        {
+            **shared,
+            "ledger": str(ledger),
+            "name": "loader",
+            "count": scenario.workload.count,
+            "value_bytes": scenario.workload.value_bytes,
+            "seed": context.folder.seed,
+        },
+    )
+    took_s = time.monotonic() - began_s
+    total = sum(outcomes.values())
+    told = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(outcomes.items()))
+    entry.notes.append(f"{told} in {took_s:.1f} s: {total / took_s:,.0f} records a second, ledger included.")
+    context.folder.say(f"  {entry.notes[-1]}")
+
+
+def _judge(context: Context, scenario: Scenario, entry: Entry, place: Workplace, ledger: Path) -> None:
+    """Seal, read back, judge: in this process, as `python -m validate judge` would."""
+    from validate import judge, readback  # noqa: PLC0415  Spark's modules, only now
+    from validate.workload import seal  # noqa: PLC0415
+
+    context.folder.say("  reading back and judging")
+    seal.seal(ledger)
+    spark = context.spark()
+    shapes = [(topic.name, topic.partitions) for topic in scenario.topics]
+    admin = context.cluster.client(context.cluster.admin_user)
+    back = readback.read(spark, place.settings, shapes, ledger, admin=admin)
+    problems = [*back.problems, *(_replicas(context, scenario, ledger) if scenario.expect.replicas else ())]
+    for problem in problems:
+        entry.settle("unknown", problem)
+    findings = context.folder.path / "findings" / scenario.id
+    summary = judge.judge_ledger(spark, ledger, None, findings)
+    verdicts = context.folder.folder("verdicts")
+    (verdicts / f"{scenario.id}.json").write_text(json.dumps(summary.to_json(), indent=1) + "\n", encoding="utf-8")
+    entry.settle(summary.verdict)
+    for reason in [*summary.problems, *summary.reasons]:
+        entry.settle(summary.verdict, reason)
+    violations = {name: found["violation"] for name, found in summary.counts.items() if found["violation"]}
+    if violations:
+        entry.settle("failed", "violations: " + ", ".join(f"{name} {count}" for name, count in violations.items()))
+    if scenario.workload.kind == "bulk":
+        _add_up(scenario, entry, summary)
+    context.folder.say(f"  {summary.checked['acked']:,} acked, {summary.acked['found']:,} found, "
+                       f"{summary.acked['lost']:,} lost")  # fmt: skip
+
+
+def _add_up(scenario: Scenario, entry: Entry, summary: Summary) -> None:
+    """Of a bulk load every single number is known beforehand: all of them, and their sum."""
+    wanted = scenario.workload.count * len(scenario.topics)
+    if summary.checked["acked"] != wanted:
+        entry.settle("unknown", f"{summary.checked['acked']:,} of {wanted:,} records were acknowledged")
+    if summary.acked["found"] == wanted:
+        entry.notes.append(f"Each of the numbers 0 to {scenario.workload.count - 1:,} was read back, in every topic.")
+    for topic, sums in sorted(summary.sums.items()):
+        told = (
+            f"{topic}: the random numbers sent add up to {sums['acked']:,}, those read back to {sums['found_once']:,}."
+        )
+        entry.notes.append(told)
+        if sums["acked"] != sums["found_once"]:
+            entry.settle("failed", told)
+
+
+def _replicas(context: Context, scenario: Scenario, ledger: Path) -> list[str]:
+    """What each broker has on its disk, batch by batch."""
+    from validate.readback import replicas  # noqa: PLC0415
+
+    hosts = [
+        replicas.Host(host.node_id, host.login)
+        for host in context.cluster.brokers
+        if host.login is not None and host.node_id is not None
+    ]
+    shapes = {topic.name: topic.partitions for topic in scenario.topics}
+    return replicas.collect(hosts, context.cluster.data_dirs, shapes, ledger)
+
+
+def _look(scenario: Scenario, entry: Entry, ledger: Path, story: Story | None) -> None:
+    if story is None:
+        return
+    if scenario.expect.silent:
+        for told in broke_silence(ledger, story.windows):
+            entry.settle("failed", told)
+    if scenario.expect.refused:
+        for told in not_refused(ledger, story.windows):
+            entry.settle("unknown", told)
+
+
+def _configured(scenario: Scenario) -> dict[str, object]:
+    load = {key: value for key, value in asdict(scenario.workload).items() if value is not None}
+    topics = {
+        f"topic {t.name}": f"{t.partitions} x {t.replication} replicas, min.insync.replicas {t.min_in_sync}"
+        for t in scenario.topics
+    }
+    return {"acks": "all", "enable.idempotence": True, **load, **topics}

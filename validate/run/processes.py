@@ -1,0 +1,163 @@
+"""Workloads as processes: started with a spec, watched by their signs of life, ended in order."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from common.errors import KastellanError
+from common.wait import wait_until
+from validate.run.folder import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+READY_S = 60.0
+END_S = 330.0  # a producer may wait out its delivery time-out
+SILENT_S = 30.0
+LAST_LINES = 6
+
+
+class WorkloadDied(KastellanError):
+    """What it would have shown is not known."""
+
+    exit_code = 2
+
+
+@dataclass
+class Workload:
+    """One process. `facts` is the last that it told of itself."""
+
+    kind: str
+    name: str
+    process: subprocess.Popen[str]
+    log: Path
+    ready: threading.Event = field(default_factory=threading.Event)
+    done: threading.Event = field(default_factory=threading.Event)
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    def listen(self) -> None:
+        for line in self.process.stdout or ():
+            try:
+                told = json.loads(line)
+            except ValueError:
+                continue
+            event = told.get("event")
+            if event == "ready":
+                self.ready.set()
+            elif event in {"progress", "done"}:
+                self.facts = told
+                if event == "done":
+                    self.done.set()
+
+    @property
+    def ended_badly(self) -> str | None:
+        """Why it is no longer there although nobody asked it to end."""
+        code = self.process.poll()
+        if code is None or (code == 0 and self.done.is_set()):
+            return None
+        try:
+            words = self.log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-LAST_LINES:]
+        except OSError:
+            words = []
+        how = f"signal {-code}" if code < 0 else f"exit code {code}"
+        return f"{self.kind} {self.name} died with {how}: {' | '.join(words) or 'without a word'}"
+
+
+class Workloads:
+    """All processes of one scenario."""
+
+    def __init__(self, ledger: Path, logs: Path, shared: dict[str, Any]) -> None:
+        self._ledger, self._logs, self._shared = ledger, logs, shared
+        self.all: list[Workload] = []
+
+    def start(self, kind: str, name: str, **more: Any) -> Workload:
+        spec = self._ledger / f"spec-{name}.json"
+        content = json.dumps({**self._shared, "name": name, "ledger": str(self._ledger), **more})
+        descriptor = os.open(spec, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(content)
+        log = self._logs / f"{self._ledger.name}-{name}.log"
+        with log.open("w", encoding="utf-8") as words:
+            # A session of its own: Ctrl-C is for the runner, which then ends them in order.
+            process = subprocess.Popen(
+                [sys.executable, "-m", "validate.workload", kind, str(spec)],
+                cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=words, text=True,
+                start_new_session=True,
+            )  # fmt: skip
+        made = Workload(kind, name, process, log)
+        self.all.append(made)
+        threading.Thread(target=made.listen, daemon=True).start()
+        return made
+
+    def await_ready(self) -> None:
+        waiting = list(self.all)
+
+        def ready() -> bool:
+            waiting[:] = [one for one in waiting if not one.ready.is_set()]
+            self.check()
+            return not waiting
+
+        if not wait_until(ready, timeout_s=READY_S):
+            names = ", ".join(one.name for one in waiting)
+            raise WorkloadDied(f"Not ready after {READY_S:.0f} s: {names}.", details=f"Their words: {self._logs}.")
+
+    def check(self) -> None:
+        """A workload that ended by itself makes the run worthless."""
+        for one in self.all:
+            if told := one.ended_badly:
+                raise WorkloadDied(f"A workload died: {told}.")
+
+    def of(self, *kinds: str) -> list[Workload]:
+        return [one for one in self.all if one.kind in kinds]
+
+    def acked(self) -> dict[str, int]:
+        """Records acked per partition so far, by all producers."""
+        total: dict[str, int] = {}
+        for one in self.of("producer"):
+            for name, count in one.facts.get("acked", {}).items():
+                total[name] = total.get(name, 0) + count
+        return total
+
+    def end(self, which: Iterable[Workload], *, bound_s: float = END_S) -> list[str]:
+        """Ask to end in order and wait; returns what went wrong, in words. Who does not end is killed."""
+        told: list[str] = []
+        asked = [one for one in which if one.process.poll() is None]
+        for one in asked:
+            with contextlib.suppress(ProcessLookupError):
+                one.process.send_signal(signal.SIGTERM)
+        for one in asked:
+            try:
+                one.process.wait(bound_s)
+            except subprocess.TimeoutExpired:
+                one.process.kill()
+                one.process.wait()
+                told.append(f"{one.kind} {one.name} did not end within {bound_s:.0f} s and was killed")
+        for one in asked:
+            if one.process.returncode == 0:
+                one.done.wait(5)  # its last words are read by another thread
+            if (problem := one.ended_badly) and not any(one.name in words for words in told):
+                told.append(problem)
+        return told
+
+    def kill(self) -> None:
+        """The last way out: nobody is left behind."""
+        for one in self.all:
+            if one.process.poll() is None:
+                one.process.kill()
+                one.process.wait()
+        for spec in self._ledger.glob("spec-*.json"):
+            spec.unlink(missing_ok=True)
+
+
+def lagging(workloads: Sequence[Workload]) -> list[str]:
+    """For a message: what each said last."""
+    return [f"{one.name}: {one.facts or 'nothing yet'}" for one in workloads]

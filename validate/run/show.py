@@ -1,0 +1,26 @@
+"""The end of a run on the terminal: one line a scenario, the verdict last, where the eye is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from validate.run.folder import RunFolder
+
+COLOUR = {"passed": "green", "failed": "red", "unknown": "yellow", "not-applicable": "dim"}
+
+
+def show(folder: RunFolder) -> None:
+    out = Console(highlight=False, soft_wrap=True)
+    table = Table(box=None, pad_edge=False, show_header=False)
+    for entry in folder.entries:
+        verdict = entry.verdict or "unknown"
+        table.add_row(
+            f"[{COLOUR[verdict]}]{verdict}[/]", entry.id, escape(entry.reasons[0][:140] if entry.reasons else "")
+        )
+    out.print(table)
+    out.print(f"[bold {COLOUR[folder.verdict]}]{folder.verdict}[/]  {escape(str(folder.path))}")

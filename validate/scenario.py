@@ -1,0 +1,265 @@
+"""Scenario files: read, checked, and refused with the place of the mistake before anything is broken."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import yaml
+
+from common.errors import UsageError
+from common.names import nearest
+from validate.faults.errors import FaultError
+from validate.faults.kinds import KINDS, with_defaults
+
+FOLDER = Path(__file__).with_name("scenarios")
+SCHEMA_FILE = Path(__file__).with_name("scenario.schema.json")
+SUITES = ("smoke", "load", "failover", "all")
+# SCENARIOS' defaults: what a living workload does at least.
+PROGRESS = {"acked_per_partition": 200, "phase_s": 10, "in_flight_at_bite": 100}
+BOUNDS = {"phase_s": 90.0, "in_sync_s": 240.0, "catch_up_s": 90.0, "load_s": 900.0}
+SINGLE = ("broker", "leader", "follower", "controller", "coordinator")
+BEYOND_SESSION_S = 5.0
+
+
+@dataclass(frozen=True)
+class Topic:
+    name: str
+    partitions: int
+    replication: int
+    config: dict[str, str]
+
+    @property
+    def min_in_sync(self) -> int:
+        return int(self.config.get("min.insync.replicas", 1))
+
+    @property
+    def spare(self) -> bool:
+        """Whether it stays writable with one replica less."""
+        return self.replication > self.min_in_sync
+
+
+@dataclass(frozen=True)
+class Step:
+    """One fault, or one operation, and how often."""
+
+    fault: str | None
+    operation: str | None
+    target: str = "broker"
+    of: tuple[str, int] | None = None
+    options: dict[str, str] = field(default_factory=dict)
+    in_turn: bool = False
+    hold: float | str = "beyond-session"
+    times: int = 1
+    rest_s: float = 0.0
+    bound_s: float = 900.0
+
+    def hold_s(self, session_s: float) -> float:
+        return session_s + BEYOND_SESSION_S if isinstance(self.hold, str) else self.hold
+
+    @property
+    def name(self) -> str:
+        return self.fault or self.operation or ""
+
+
+@dataclass(frozen=True)
+class Workload:
+    kind: str
+    records_per_s: float = 800.0
+    count: int = 0
+    value_bytes: int = 100
+    producers: int = 1
+    consumers: int = 1
+    probes: bool = True
+    user: str | None = None
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What the file says; `validate.run.expected` makes it concrete for the cluster at hand."""
+
+    anomalies: dict[str, Any] | str = field(default_factory=dict)
+    outage: dict[str, float] | str = "measured"
+    refused: bool = False
+    silent: bool = False
+    replicas: bool = False
+    """Whether what every broker holds on its disk is compared afterwards."""
+
+
+@dataclass(frozen=True)
+class Scenario:
+    id: str
+    title: str
+    teaches: str
+    explanation: str
+    suites: tuple[str, ...]
+    topics: tuple[Topic, ...]
+    workload: Workload
+    steps: tuple[Step, ...]
+    mix: tuple[int, tuple[Step, ...]] | None
+    expect: Expected
+    progress: dict[str, float]
+    bounds: dict[str, float]
+    modes: tuple[str, ...] = ("kraft", "zookeeper")
+    brokers: int = 1
+    only_on_request: bool = False
+
+    @property
+    def breaks(self) -> bool:
+        """Whether it needs consent and ssh."""
+        return any(step.fault for step in self.all_steps)
+
+    @property
+    def disturbs(self) -> bool:
+        return bool(self.all_steps)
+
+    @property
+    def all_steps(self) -> tuple[Step, ...]:
+        return self.steps + (self.mix[1] if self.mix else ())
+
+    def topic(self, name: str) -> Topic:
+        return next(topic for topic in self.topics if topic.name == name)
+
+
+def ids(folder: Path = FOLDER) -> list[str]:
+    return sorted(path.stem for path in folder.glob("*.yaml"))
+
+
+def load_all(folder: Path = FOLDER) -> list[Scenario]:
+    return [load(name, folder) for name in ids(folder)]
+
+
+def load(name: str, folder: Path = FOLDER) -> Scenario:
+    path = folder / f"{name}.yaml"
+    if not path.is_file():
+        raise UsageError(
+            f"There is no scenario {name!r}.",
+            details="python -m validate list shows them.",
+            resolution=nearest(name, ids(folder)).capitalize(),
+        )
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} is no YAML.", details=str(error), resolution="Mend it.") from error
+    return parse(name, content, place=str(path))
+
+
+def parse(name: str, content: Any, *, place: str) -> Scenario:
+    _check_form(content, place)
+    scenario = Scenario(
+        id=name,
+        title=content["title"],
+        teaches=content["teaches"],
+        explanation=content["explanation"].strip(),
+        suites=tuple(content["suites"]),
+        topics=tuple(_topic(topic, entry) for topic, entry in content["topics"].items()),
+        workload=Workload(**content["workload"]),
+        steps=tuple(_step(entry) for entry in content.get("faults", ())),
+        mix=(content["mix"]["times"], tuple(_step(x) for x in content["mix"]["of"])) if "mix" in content else None,
+        expect=Expected(**content["expect"]),
+        progress={**PROGRESS, **content.get("progress", {})},
+        bounds={**BOUNDS, **content.get("bounds", {})},
+        modes=tuple(content.get("modes", ("kraft", "zookeeper"))),
+        brokers=max(content.get("brokers", 1), *(entry["replication"] for entry in content["topics"].values())),
+        only_on_request=content.get("only_on_request", False),
+    )
+    _check_sense(scenario, place)
+    return scenario
+
+
+def _topic(name: str, entry: dict[str, Any]) -> Topic:
+    config = {key: str(value) for key, value in entry.get("config", {}).items()}
+    return Topic(name, entry["partitions"], entry["replication"], config)
+
+
+def _step(entry: dict[str, Any]) -> Step:
+    of = None
+    if "of" in entry:
+        topic, _, partition = entry["of"].rpartition("/")
+        of = (topic, int(partition))
+    return Step(**{"fault": None, "operation": None, **entry, "of": of})
+
+
+def _check_form(content: Any, place: str) -> None:
+    schema = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
+    error = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(schema).iter_errors(content))
+    if error is None:
+        return
+    where = "/".join(map(str, error.absolute_path)) or "at the top"
+    if error.validator == "additionalProperties" and isinstance(error.instance, dict):
+        known = error.schema.get("properties", {}) if isinstance(error.schema, dict) else {}
+        unknown = min(set(error.instance) - set(known))
+        raise UsageError(
+            f"Wrong in {place}: unknown key {unknown!r} ({where}).", resolution=nearest(unknown, known).capitalize()
+        )
+    raise UsageError(
+        f"Wrong in {place}: {where}.", details=error.message, resolution=f"What may stand there: {SCHEMA_FILE.name}."
+    )
+
+
+def _check_sense(scenario: Scenario, place: str) -> None:
+    """What has the right form and can still never be done or never be met."""
+    for where, step in enumerate(scenario.all_steps):
+        _check_step(scenario, step, f"{place}: fault {where + 1}")
+    for topic in scenario.topics:
+        if topic.min_in_sync > topic.replication:
+            _never(place, f"topic {topic.name} has min.insync.replicas {topic.min_in_sync}, above its replication")
+    if scenario.workload.kind == "bulk" and not scenario.workload.count:
+        _never(place, "a bulk load needs a count")
+    _check_outage(scenario, place)
+    if isinstance(scenario.expect.anomalies, dict):
+        from validate.expect import parse as parse_expectation  # noqa: PLC0415  it brings Spark's modules
+
+        parse_expectation({"anomalies": scenario.expect.anomalies}, name=place)
+
+
+def _check_outage(scenario: Scenario, place: str) -> None:
+    expect = scenario.expect
+    if expect.outage == "failover" and not any(topic.spare for topic in scenario.topics):
+        _never(place, "an outage bound holds for topics with replication above min.insync.replicas: there is none")
+    if expect.outage == "failover" and not scenario.disturbs:
+        _never(place, "an outage of a failover is expected, and no fault")
+    if expect.refused and all(topic.spare for topic in scenario.topics):
+        _never(place, "a refusal is expected, and every topic stays writable with one replica less")
+    if (expect.refused or expect.outage != "measured") and not scenario.workload.probes:
+        _never(place, "outages and refusals are seen by probes, and there are none")
+
+
+def _check_step(scenario: Scenario, step: Step, place: str) -> None:
+    if (step.fault is None) == (step.operation is None):
+        raise UsageError(f"Wrong in {place}: it needs either a fault or an operation.", resolution="For example: kill.")
+    if step.fault is not None:
+        if step.fault not in KINDS:
+            raise UsageError(
+                f"Wrong in {place}: there is no fault {step.fault!r}.",
+                resolution=nearest(step.fault, KINDS).capitalize(),
+            )
+        try:
+            with_defaults(step.fault, step.options)
+        except FaultError as error:
+            raise UsageError(f"Wrong in {place}: {error.brief}", details=error.details) from error
+    if step.target in {"leader", "follower"}:
+        if step.of is None:
+            raise UsageError(f"Wrong in {place}: {step.target} of what?", resolution="of: TOPIC/PARTITION")
+        topic, partition = step.of
+        shapes = {t.name: t.partitions for t in scenario.topics}
+        if partition >= shapes.get(topic, 0):
+            raise UsageError(
+                f"Wrong in {place}: there is no {topic}/{partition}.",
+                details=f"Topics: {', '.join(f'{name} ({count} partitions)' for name, count in shapes.items())}.",
+                resolution="Partitions count from 0.",
+            )
+    if step.target == "coordinator" and not scenario.workload.consumers:
+        _never(place, "without a consumer there is no group, and no coordinator of it")
+    once = scenario.mix is None and len(scenario.steps) == 1 and step.times == 1
+    if once and step.fault and not isinstance(step.hold, str) and step.hold < scenario.progress["phase_s"]:
+        _never(place, f"it holds {step.hold} s, and the phase must last {scenario.progress['phase_s']} s")
+
+
+def _never(place: str, why: str) -> None:
+    raise UsageError(
+        f"Wrong in {place}: this can never be met.", details=f"{why}.", resolution="Change one or the other."
+    )

@@ -1,0 +1,41 @@
+"""Show the scenarios: what each does, in which suites it is, and whether it breaks hosts."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from validate import scenario
+
+if TYPE_CHECKING:
+    import argparse
+
+name = "list"
+help = "show the scenarios"  # noqa: A001  the word argparse uses
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print them as JSON and nothing else")
+
+
+def run(args: argparse.Namespace) -> int:
+    every = scenario.load_all()
+    if args.json:
+        rows = [
+            {"id": s.id, "title": s.title, "teaches": s.teaches.strip(), "suites": list(s.suites), "breaks": s.disturbs}
+            for s in every
+        ]
+        print(json.dumps(rows, indent=1))
+        return 0
+    table = Table(box=None, pad_edge=False)
+    for column in ("scenario", "suites", "breaks", "teaches"):
+        table.add_column(column, overflow="fold")
+    for one in every:
+        breaks = ", ".join(dict.fromkeys(step.name for step in one.all_steps)) or "nothing"
+        table.add_row(one.id, ", ".join(one.suites), breaks, escape(one.teaches.strip()))
+    Console(highlight=False).print(table)
+    return 0

@@ -1,0 +1,62 @@
+"""`python -m validate.workload producer|consumer|probe SPEC.json`: one workload as a process."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from confluent_kafka import KafkaException
+
+from common.errors import EXIT_FAILED, KastellanError, UsageError
+from common.names import nearest
+from validate.workload import home_consumer, home_probe, home_producer
+from validate.workload.spec import ConsumerSpec, ProbeSpec, ProducerSpec, take
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+KINDS: dict[str, Callable[[Any], None]] = {
+    "producer": lambda given: home_producer.run(ProducerSpec.parse(given)),
+    "consumer": lambda given: home_consumer.run(ConsumerSpec.parse(given)),
+    "probe": lambda given: home_probe.run(ProbeSpec.parse(given)),
+}
+
+
+def main(argv: list[str]) -> int:
+    try:
+        kind, file = asked(argv)
+        KINDS[kind](take(file))
+    except KastellanError as error:
+        print(error, file=sys.stderr)
+        return error.exit_code
+    except KafkaException as error:
+        print(f"The client of Kafka refuses: {error.args[0]}", file=sys.stderr)
+        return EXIT_FAILED
+    except Exception:  # noqa: BLE001  the process ends here either way
+        traceback.print_exc()
+        return EXIT_FAILED
+    return 0
+
+
+def asked(argv: list[str]) -> tuple[str, Path]:
+    if len(argv) != 2:  # noqa: PLR2004  a kind and a file
+        raise UsageError(
+            "A workload takes its kind and one file.",
+            resolution=f"python -m validate.workload {'|'.join(KINDS)} SPEC.json",
+        )
+    kind, file = argv
+    if kind not in KINDS:
+        raise UsageError(f"There is no workload {kind!r}.", resolution=nearest(kind, KINDS))
+    return kind, Path(file)
+
+
+if __name__ == "__main__":
+    code = main(sys.argv[1:])
+    # The clients' own end could wait for brokers that are gone; the ledger is written, nothing else matters.
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)

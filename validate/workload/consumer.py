@@ -1,0 +1,180 @@
+"""A member of a group: takes records up, works on them, commits as it was told, and keeps a ledger of all three."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from typing import TYPE_CHECKING
+
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+
+from validate.workload import entries
+from validate.workload.settings import SILENT, for_consumer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from confluent_kafka import KafkaError, Message
+
+    from validate.workload.home import Home
+    from validate.workload.spec import ConsumerSpec
+
+Place = tuple[str, int]
+ASK_TIMEOUT_S = 10.0
+
+
+class Member:
+    def __init__(self, spec: ConsumerSpec, home: Home) -> None:
+        self._spec, self._home = spec, home
+        self._append, self._clock = home.journal.append, home.clock
+        self._gathered: list[Message] = []
+        self._next: dict[Place, int] = {}  # worked on, not yet committed: the offset to read next
+        self._started: set[Place] = set()
+        self._commits = self._position = self._uncommitted = 0
+        self._committed_s = time.monotonic()
+        self.assignment = 0
+        self.delivered: dict[str, int] = {}
+        self.errors: list[str] = []
+        self._consumer = Consumer({**for_consumer(spec), "error_cb": self._on_error}, logger=SILENT)
+
+    def run(self, ended: Callable[[], bool], idle: Callable[[], None]) -> None:
+        topics = [topic.name for topic in self._spec.topics]
+        self._consumer.subscribe(topics, on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._lost)
+        while not ended() and not self._enough():
+            self._gather()
+            while self._gathered:
+                self._work(self._chunk())
+            self._commit_if_due()
+            idle()
+        if self._spec.commit == "after":
+            self._commit(self._next)
+        self._consumer.close()
+
+    def _enough(self) -> bool:
+        return self._spec.count is not None and self._position >= self._spec.count
+
+    def _gather(self) -> None:
+        """Up to a batch. A rebalance happens within poll: what was fetched before it and is not ours any more goes."""
+        timeout_s = self._spec.poll_ms / 1000
+        while len(self._gathered) < self._spec.batch:
+            message = self._consumer.poll(timeout_s)
+            if message is None:
+                return
+            error = message.error()
+            if error is not None:
+                self._on_error(error)
+                return
+            self._gathered.append(message)
+            timeout_s = 0.0
+
+    def _chunk(self) -> list[Message]:
+        """What is taken up at once: as much as is committed at once, or one by one where work costs time."""
+        size = 1 if self._spec.work_ms and self._spec.commit != "before" else self._spec.commit_every
+        if self._spec.crash_after is not None:
+            size = min(size, max(1, self._spec.crash_after - self._position))
+        chunk, self._gathered = self._gathered[:size], self._gathered[size:]
+        return chunk
+
+    def _work(self, chunk: list[Message]) -> None:
+        if self._spec.commit == "before":
+            self._commit({_place(m): (m.offset() or 0) + 1 for m in chunk})
+        step = 1 if self._spec.work_ms else len(chunk)
+        for first in range(0, len(chunk), step):
+            self._take_up(chunk[first : first + step])
+        if self._spec.commit == "after" and self._uncommitted >= self._spec.commit_every:
+            self._commit(self._next)
+
+    def _take_up(self, messages: list[Message]) -> None:
+        """The ledger knows of it before the work begins, and so before any commit of it."""
+        self._append(entries.taken(self.assignment, self._position, self._clock.now_us(), messages))
+        self._position += len(messages)
+        self._uncommitted += len(messages)
+        for message in messages:
+            place = _place(message)
+            self._next[place] = (message.offset() or 0) + 1
+            name = f"{place[0]}-{place[1]}"
+            self.delivered[name] = self.delivered.get(name, 0) + 1
+        if self._spec.crash_after is not None and self._position >= self._spec.crash_after:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if self._spec.work_ms:
+            time.sleep(self._spec.work_ms / 1000)  # the work itself: this is what a record costs
+
+    def _commit_if_due(self) -> None:
+        waited_ms = (time.monotonic() - self._committed_s) * 1000
+        if self._spec.commit == "after" and waited_ms >= self._spec.commit_interval_ms:
+            self._commit(self._next)
+
+    def _commit(self, offsets: dict[Place, int]) -> None:
+        """Asked for in the journal first; only a clear yes counts as acked."""
+        self._committed_s, self._uncommitted = time.monotonic(), 0
+        if not offsets:
+            return
+        places = [[*place, offset] for place, offset in offsets.items()]
+        self._commits += 1
+        number = self._commits
+        self._append(entries.entry(entries.COMMIT, number, self.assignment, self._clock.now_us(), places))
+        wanted = [TopicPartition(topic, partition, offset) for (topic, partition), offset in offsets.items()]
+        errors: list[str | None]
+        try:
+            found = self._consumer.commit(offsets=wanted, asynchronous=False) or []
+            said = {(f.topic, f.partition): f.error.name() if f.error else None for f in found}
+            errors = [said.get(place, "_NO_ANSWER") for place in offsets]
+        except KafkaException as error:
+            errors = [error.args[0].name()] * len(wanted)
+            self.errors.append(f"commit: {error.args[0].str()}")
+        self._append(entries.entry(entries.COMMITTED, number, self._clock.now_us(), errors))
+        if offsets is self._next:
+            self._next = {p: n for (p, n), error in zip(offsets.items(), errors, strict=True) if error}
+
+    def _assigned(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        self.assignment += 1
+        self._note_starts(consumer, [p for p in partitions if (p.topic, p.partition) not in self._started])
+        self._home.signs.say("assigned", assignment=self.assignment, partitions=_names(partitions))
+
+    def _note_starts(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        """Where the group begins: what is committed, else where a group without commits is told to start.
+
+        Without an answer there is no row, and the judge takes the lowest offset delivered.
+        """
+        starts = []
+        try:
+            for one in consumer.committed(partitions, timeout=ASK_TIMEOUT_S) if partitions else []:
+                offset = one.offset
+                if offset < 0:
+                    low, high = consumer.get_watermark_offsets(one, timeout=ASK_TIMEOUT_S) or (None, None)
+                    offset = low if self._spec.start == "earliest" else high
+                if offset is not None:
+                    starts.append([one.topic, one.partition, offset])
+                    self._started.add((one.topic, one.partition))
+        except KafkaException as error:
+            self.errors.append(f"first position: {error.args[0].str()}")
+        if starts:
+            self._append(entries.entry(entries.STARTS, starts))
+
+    def _revoked(self, _: Consumer, partitions: list[TopicPartition]) -> None:
+        gone = {(p.topic, p.partition) for p in partitions}
+        if self._spec.commit == "after":
+            self._commit({place: offset for place, offset in self._next.items() if place in gone})
+        self._give_up(gone)
+
+    def _lost(self, _: Consumer, partitions: list[TopicPartition]) -> None:
+        """Somebody else may have them already: a commit would be for what is not ours."""
+        self._give_up({(p.topic, p.partition) for p in partitions})
+
+    def _give_up(self, gone: set[Place]) -> None:
+        self.assignment += 1
+        self._gathered = [m for m in self._gathered if _place(m) not in gone]
+        self._next = {place: offset for place, offset in self._next.items() if place not in gone}
+        self._home.signs.say("revoked", assignment=self.assignment, partitions=sorted(f"{t}-{p}" for t, p in gone))
+
+    def _on_error(self, error: KafkaError) -> None:
+        self.errors = [*self.errors[-99:], f"{error.name()}: {error.str()}"]
+
+
+def _place(message: Message) -> Place:
+    return message.topic() or "", message.partition() or 0
+
+
+def _names(partitions: list[TopicPartition]) -> list[str]:
+    return sorted(f"{p.topic}-{p.partition}" for p in partitions)

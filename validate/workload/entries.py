@@ -1,0 +1,152 @@
+"""Journal entries of consumers and probes: one JSON list a frame, its first word says what it is."""
+
+from __future__ import annotations
+
+import json
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from validate.workload import value
+from validate.workload.clock import moment
+from validate.workload.outcome import ACKED, UNKNOWN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from confluent_kafka import Message
+
+    from validate.workload.block import Block
+
+RowsByTable = dict[str, list[dict[str, Any]]]
+TAKEN, STARTS, COMMIT, COMMITTED, READ, ANSWERED, WATERMARKS = [
+    "taken",
+    "starts",
+    "commit",
+    "committed",
+    "read",
+    "answered",
+    "marks",
+]
+
+
+def entry(word: str, *facts: Any) -> bytes:
+    return json.dumps([word, *facts], separators=(",", ":")).encode()
+
+
+def taken(assignment: int, position: int, at_us: int, messages: Sequence[Message]) -> bytes:
+    """Records that the work function takes up now; neighbours of one origin share its name."""
+    marked = [(message, value.read(message.value())) for message in messages]
+    runs = [
+        [*origin, [m.offset() for m, _ in run], [mark.seq if mark else None for _, mark in run]]
+        for origin, run in ((origin, list(run)) for origin, run in groupby(marked, _origin))
+    ]
+    return entry(TAKEN, assignment, position, at_us, runs)
+
+
+def _origin(marked: tuple[Message, value.Mark | None]) -> tuple[str | None, int | None, str | None, str | None]:
+    message, mark = marked
+    names = (mark.run_id, mark.producer) if mark else (None, None)
+    return message.topic(), message.partition(), *names
+
+
+def consumer_rows(opening: dict[str, Any], frames: Iterable[bytes]) -> RowsByTable:
+    """`delivered`, `group_starts` and `commits` of one member."""
+    rows: RowsByTable = {"delivered": [], "group_starts": [], "commits": []}
+    same = {name: opening[name] for name in ("group", "member", "isolation", "clock")}
+    commits: dict[int, list[dict[str, Any]]] = {}
+    for content in frames:
+        word, *facts = json.loads(content)
+        if word == TAKEN:
+            rows["delivered"] += _delivered(same, *facts)
+        elif word == STARTS:
+            rows["group_starts"] += [
+                {"group": same["group"], "topic": topic, "partition": p, "offset": offset}
+                for topic, p, offset in facts[0]
+            ]
+        elif word == COMMIT:
+            number, assignment, at_us, places = facts
+            commits[number] = [_commit(same, assignment, at_us, *place) for place in places]
+        elif word == COMMITTED:
+            number, at_us, errors = facts
+            for row, error in zip(commits[number], errors, strict=True):
+                row |= {"committed_at": moment(at_us), "outcome": UNKNOWN if error else ACKED}
+        else:
+            raise ValueError(f"an entry {word!r}")
+    rows["commits"] = [row for asked in commits.values() for row in asked]
+    return rows
+
+
+def _commit(
+    same: dict[str, Any], assignment: int, at_us: int, topic: str, partition: int, offset: int
+) -> dict[str, Any]:
+    """Asked for and, until an answer is found, of unknown outcome."""
+    return {
+        **same,
+        "topic": topic,
+        "partition": partition,
+        "offset": offset,
+        "assignment": assignment,
+        "committed_at": moment(at_us),
+        "outcome": UNKNOWN,
+    }
+
+
+def _delivered(
+    same: dict[str, Any], assignment: int, position: int, at_us: int, runs: list[Any]
+) -> Iterable[dict[str, Any]]:
+    for topic, partition, run_id, producer, offsets, seqs in runs:
+        for offset, seq in zip(offsets, seqs, strict=True):
+            yield {
+                **same,
+                "assignment": assignment,
+                "position": position,
+                "topic": topic,
+                "partition": partition,
+                "offset": offset,
+                "run_id": run_id,
+                "producer": producer,
+                "seq": seq,
+                "polled_at": moment(at_us),
+            }
+            position += 1
+
+
+def probe_rows(opening: dict[str, Any], frames: Iterable[bytes], writes: Iterable[Block]) -> RowsByTable:
+    """`probes` and `watermarks` of one witness; its writes are blocks of one record each."""
+    lanes = opening["lanes"]
+    same = {name: opening[name] for name in ("witness", "clock")}
+    rows = [_write(same, lanes, block) for block in writes]
+    marks: list[dict[str, Any]] = []
+    reads: dict[int, dict[str, Any]] = {}
+    for content in frames:
+        word, *facts = json.loads(content)
+        if word == READ:
+            number, lane, at_us = facts
+            reads[number] = _probe(same, lanes, lane, "read") | {"invoked_at": moment(at_us), "outcome": "unknown"}
+        elif word == ANSWERED:
+            number, at_us, error = facts
+            outcome = "failed" if error else "ok"
+            reads[number] |= {"done_at": moment(at_us), "outcome": outcome, "error": error}
+        elif word == WATERMARKS:
+            at_us, found = facts
+            marks += [
+                dict(zip(("topic", "partition"), lanes[lane], strict=True))
+                | {"high_watermark": high, "seen_at": moment(at_us), "witness": opening["producer"]}
+                for lane, high in found
+            ]
+        else:
+            raise ValueError(f"an entry {word!r}")
+    return {"probes": rows + list(reads.values()), "watermarks": marks}
+
+
+def _probe(same: dict[str, Any], lanes: list[Any], lane: int, kind: str) -> dict[str, Any]:
+    topic, partition = lanes[lane]
+    return {**same, "kind": kind, "topic": topic, "partition": partition}
+
+
+def _write(same: dict[str, Any], lanes: list[Any], block: Block) -> dict[str, Any]:
+    row = _probe(same, lanes, block.lane, "write") | {"invoked_at": moment(block.invoked_us), "outcome": "unknown"}
+    if block.dones_us[0]:
+        error = block.failures.get(0, (None,))[0]
+        row |= {"done_at": moment(block.dones_us[0]), "outcome": "failed" if error else "ok", "error": error}
+    return row

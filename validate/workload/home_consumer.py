@@ -1,0 +1,23 @@
+"""A member of a group as a process."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from validate.workload.consumer import Member
+from validate.workload.home import Home
+
+if TYPE_CHECKING:
+    from validate.workload.spec import ConsumerSpec
+
+
+def run(spec: ConsumerSpec) -> None:
+    facts = {"group": spec.group, "member": spec.name, "isolation": spec.isolation, "clock": spec.clock}
+    home = Home(spec, facts)
+    member = Member(spec, home)
+    home.signs.say("ready")
+    member.run(
+        home.signs.ended,
+        lambda: home.signs.progress(lambda: {"delivered": member.delivered, "assignment": member.assignment}),
+    )
+    home.done(delivered=member.delivered, errors=member.errors[-5:])

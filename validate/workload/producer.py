@@ -1,0 +1,201 @@
+"""The one producing loop, in both its homes: a process of its own, and a task of Spark (bulk.py)."""
+
+from __future__ import annotations
+
+import random
+import time
+from array import array
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from confluent_kafka import Producer
+
+from common.errors import KastellanError
+from validate.workload.block import Block
+from validate.workload.outcome import ACKED, classify
+from validate.workload.rows import Identity
+from validate.workload.settings import SILENT, for_producer
+from validate.workload.value import SEQ, Filler
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from confluent_kafka import KafkaError, Message
+
+    from validate.workload.clock import Clock
+    from validate.workload.spec import ProducerSpec
+
+TICK_S = 0.005
+BEHIND_S = 1.0  # how much of a pace that was missed is made up for
+
+
+def identity(spec: ProducerSpec) -> Identity:
+    return Identity(spec.run_id, spec.name, spec.acks, spec.idempotent, spec.max_in_flight, spec.clock)
+
+
+class Lane:
+    """One topic and partition: its numbers, its values, and what of it is under way."""
+
+    def __init__(self, number: int, topic: str, partition: int, spec: ProducerSpec, total: int | None) -> None:
+        self.number, self.topic, self.partition, self.total = number, topic, partition, total
+        self.sent = self.reported = self.acked = 0
+        self._filler = Filler(spec.run_id, spec.name, topic, partition, spec.value_bytes)
+        self._chance = random.Random(f"{spec.seed}/{spec.name}/{topic}/{partition}")  # noqa: S311  to be repeatable
+
+    @property
+    def in_flight(self) -> int:
+        return self.sent - self.reported
+
+    @property
+    def done(self) -> bool:
+        return self.total is not None and self.sent >= self.total
+
+    def fill(self, count: int, now_us: int) -> tuple[Block, list[bytes]]:
+        randoms = array("I", self._chance.randbytes(4 * count))
+        values, crcs = self._filler.block(self.sent, randoms, now_us)
+        block = Block(self.number, self.sent, now_us, crcs, randoms)
+        self.sent += count
+        return block, values
+
+
+class Pace:
+    """How many records a partition may send by now. After a stall it makes up for a second at most."""
+
+    def __init__(self, per_s: float | None) -> None:
+        self._per_s = per_s
+        self._began_s = time.monotonic()
+        self._given_up: dict[int, float] = {}  # lane -> records that were due and are not made up for
+
+    def due(self, lane: Lane) -> int | None:
+        if self._per_s is None:
+            return None
+        given_up = self._given_up.get(lane.number, 0.0)
+        behind = (time.monotonic() - self._began_s) * self._per_s - given_up - lane.sent
+        most = max(1.0, self._per_s * BEHIND_S)
+        if behind > most:
+            self._given_up[lane.number] = given_up + behind - most
+        return int(min(behind, most))
+
+
+class Sending:
+    """Sends what a spec asks for. `reserve` must have made a block safe before it returns."""
+
+    def __init__(
+        self,
+        spec: ProducerSpec,
+        clock: Clock,
+        reserve: Callable[[Block], None],
+        lanes: list[tuple[str, int]] | None = None,
+    ) -> None:
+        self._spec, self._clock, self._reserve = spec, clock, reserve
+        chosen = spec.lanes if lanes is None else lanes
+        self.lanes = [
+            Lane(number, topic, partition, spec, spec.share(topic, partition))
+            for number, (topic, partition) in enumerate(chosen)
+        ]
+        self._room = max(spec.block_records, spec.waiting_records // len(self.lanes))
+        self._finished: deque[Block] = deque()
+        self._open: dict[tuple[int, int, int], Block] = {}
+        self._fatal: str | None = None
+        self.errors: deque[str] = deque(maxlen=100)
+        self._producer = Producer({**for_producer(spec), "error_cb": self._on_error}, logger=SILENT)
+
+    @property
+    def in_flight(self) -> int:
+        return sum(lane.in_flight for lane in self.lanes)
+
+    def acked(self) -> dict[str, int]:
+        return {f"{lane.topic}-{lane.partition}": lane.acked for lane in self.lanes}
+
+    def run(self, ended: Callable[[], bool], idle: Callable[[], None] = lambda: None) -> Iterator[Block]:
+        """Blocks as soon as all of their reports are there; at the end those that were left without."""
+        rate = self._spec.records_per_s
+        pace = Pace(None if rate is None else rate / len(self.lanes))
+        while not ended() and self._fatal is None and not all(lane.done for lane in self.lanes):
+            busy = sum(self._send(lane, pace.due(lane)) for lane in self.lanes)
+            self._producer.poll(0 if busy and rate is None else TICK_S)
+            yield from self._take_finished()
+            idle()
+        yield from self._finish(idle)
+        if self._fatal is not None:
+            raise KastellanError(
+                "The producer cannot go on.",
+                details=self._fatal,
+                resolution="See the error; what was sent until then is in the ledger.",
+            )
+
+    def _finish(self, idle: Callable[[], None]) -> Iterator[Block]:
+        deadline_s = time.monotonic() + self._spec.flush_s
+        # Linger does not count any more once somebody waits: flush tells librdkafka so.
+        while self.in_flight and time.monotonic() < deadline_s:
+            self._producer.flush(0.1)
+            yield from self._take_finished()
+            idle()
+        yield from self._take_finished()
+        yield from self._open.values()
+
+    def _take_finished(self) -> Iterator[Block]:
+        while self._finished:
+            yield self._finished.popleft()
+
+    def _send(self, lane: Lane, due: int | None) -> int:
+        """One block at most, so that every partition has its turn."""
+        count = min(self._spec.block_records, self._room - lane.in_flight)
+        if due is not None:
+            count = min(count, due)
+        elif count < self._spec.block_records // 2:
+            return 0  # many small blocks would cost more than waiting for room
+        if lane.total is not None:
+            count = min(count, lane.total - lane.sent)
+        if count <= 0:
+            return 0
+        block, values = lane.fill(count, self._clock.now_us())
+        self._open[block.name] = block
+        self._reserve(block)
+        messages: list[dict[str, Any]] = [{"value": value} for value in values]
+        report = self._reporter(lane, block)
+        queued = self._producer.produce_batch(lane.topic, messages, partition=lane.partition, on_delivery=report)
+        if queued != len(messages):
+            self._not_queued(lane, block, messages)
+        return count
+
+    def _reporter(self, lane: Lane, block: Block) -> Callable[[KafkaError | None, Message], None]:
+        offsets, dones, now_us, seq_from = block.offsets, block.dones_us, self._clock.now_us, block.seq_from
+        start, end, as_int = SEQ.start, SEQ.end, int.from_bytes
+
+        def report(error: KafkaError | None, message: Message) -> None:
+            place = as_int((message.value() or b"")[start:end]) - seq_from
+            if error is None:
+                offset = message.offset()
+                offsets[place] = -1 if offset is None else offset
+                lane.acked += 1
+            else:
+                self._failed(block, place, error.name())
+            dones[place] = now_us()
+            lane.reported += 1
+            block.missing -= 1
+            if not block.missing:
+                self._finished.append(self._open.pop(block.name))
+
+        return report
+
+    def _failed(self, block: Block, place: int, error: str) -> None:
+        outcome = classify(error, idempotent=self._spec.idempotent, retries=self._spec.retries)
+        assert outcome != ACKED  # noqa: S101  an error is never an acknowledgement
+        block.failures[place] = (error, outcome)
+
+    def _not_queued(self, lane: Lane, block: Block, messages: list[dict[str, Any]]) -> None:
+        """The client itself turned records away: there will be no report for these."""
+        for place, message in enumerate(messages):
+            if "_error" in message:
+                self._failed(block, place, message["_error"].name())
+                block.dones_us[place] = self._clock.now_us()
+                lane.reported += 1
+                block.missing -= 1
+        if not block.missing:
+            self._finished.append(self._open.pop(block.name))
+
+    def _on_error(self, error: KafkaError) -> None:
+        self.errors.append(f"{error.name()}: {error.str()}")
+        if error.fatal():
+            self._fatal = f"{error.name()}: {error.str()}"

@@ -1,0 +1,135 @@
+"""Turns the journals of dead processes into the ledger's Parquet. What a journal does not say is unknown."""
+
+from __future__ import annotations
+
+import json
+import struct
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from common.errors import UnreadableError
+from validate.ledger.from_json import arrow_schema
+from validate.ledger.schema import TABLES
+from validate.workload import entries, journal
+from validate.workload.block import RESERVED, RESULTS, Block, read_reservation, read_results
+from validate.workload.home import OPENING
+from validate.workload.rows import Identity, Rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Tables = dict[str, pa.Table]
+
+
+def seal(ledger: Path | str) -> list[str]:
+    """Seal every journal of a ledger; gives the tables that were written. Doing it again does the same."""
+    root = Path(ledger)
+    written: set[str] = set()
+    for path in sorted((root / journal.FOLDER).glob(f"*{journal.SUFFIX}")):
+        for table, content in _tables(path).items():
+            (root / table).mkdir(parents=True, exist_ok=True)
+            target = root / table / f"{path.stem}.parquet"
+            half = target.with_name(f".{target.name}.half")  # names with a dot are no part of a ledger
+            pq.write_table(content, half)
+            half.rename(target)
+            written.add(table)
+    return sorted(written)
+
+
+def _tables(path: Path) -> Tables:
+    frames = journal.read(path)
+    first = next(frames, None)
+    if first is None:
+        return {}  # killed before it had even begun
+    try:
+        opening: dict[str, Any] = json.loads(first.removeprefix(OPENING))
+        return KINDS[opening["kind"]](opening, list(frames))
+    except (KeyError, ValueError, IndexError, TypeError, struct.error) as error:
+        raise UnreadableError(
+            f"The journal {path} makes no sense.",
+            details=f"{type(error).__name__}: {error}",
+            resolution="Seal it with the version of Kastellan that wrote it.",
+        ) from error
+
+
+def _of_producer(opening: dict[str, Any], frames: list[bytes]) -> Tables:
+    return _sent(opening, _blocks(frames))
+
+
+def _of_consumer(opening: dict[str, Any], frames: list[bytes]) -> Tables:
+    return _filled(entries.consumer_rows(opening, frames))
+
+
+def _of_probe(opening: dict[str, Any], frames: list[bytes]) -> Tables:
+    """Its writes are records like any other: rows of `sent` besides rows of `probes`."""
+    writes = [content for content in frames if content[:1] in {RESERVED, RESULTS}]
+    others = [content for content in frames if content[:1] not in {RESERVED, RESULTS}]
+    blocks = _blocks(writes)
+    return _sent(opening, blocks) | _filled(entries.probe_rows(opening, others, blocks.values()))
+
+
+KINDS: dict[str, Callable[[dict[str, Any], list[bytes]], Tables]] = {
+    "producer": _of_producer,
+    "consumer": _of_consumer,
+    "probe": _of_probe,
+}
+
+
+def _blocks(frames: list[bytes]) -> dict[tuple[int, int, int], Block]:
+    blocks: dict[tuple[int, int, int], Block] = {}
+    for content in frames:
+        kind = content[:1]
+        if kind == RESERVED:
+            block = read_reservation(content)
+            blocks[block.name] = block
+        elif kind == RESULTS:
+            read_results(content, blocks)
+        else:
+            raise ValueError(f"a frame of kind {kind!r}")
+    return blocks
+
+
+def _sent(opening: dict[str, Any], blocks: dict[tuple[int, int, int], Block]) -> Tables:
+    names = Identity.__annotations__
+    return sent_tables(Identity(**{name: opening[name] for name in names}), opening["lanes"], blocks)
+
+
+def _filled(tables: entries.RowsByTable) -> Tables:
+    return {name: _table(name, rows) for name, rows in tables.items() if rows}
+
+
+def sent_tables(identity: Identity, lanes: list[tuple[str, int]], blocks: dict[tuple[int, int, int], Block]) -> Tables:
+    """`sent` and `reservations` of one producer."""
+    lanes_rows = {number: Rows(identity, topic, partition) for number, (topic, partition) in enumerate(lanes)}
+    ends = dict.fromkeys(lanes_rows, 0)
+    for block in blocks.values():
+        lanes_rows[block.lane].add(block)
+        ends[block.lane] = max(ends[block.lane], block.seq_from + len(block))
+    if not blocks:
+        return {}
+    sent = pa.Table.from_batches([rows.batch() for rows in lanes_rows.values() if len(rows)])
+    return {"sent": sent, "reservations": _table("reservations", reserved(identity, lanes, ends))}
+
+
+def reserved(identity: Identity, lanes: list[tuple[str, int]], ends: dict[int, int]) -> list[dict[str, Any]]:
+    return [
+        {
+            "run_id": identity.run_id,
+            "producer": identity.producer,
+            "topic": topic,
+            "partition": partition,
+            "seq_from": 0,
+            "seq_to": ends[number],
+        }
+        for number, (topic, partition) in enumerate(lanes)
+        if ends[number]
+    ]
+
+
+def _table(name: str, rows: list[dict[str, Any]]) -> pa.Table:
+    schema = arrow_schema(name)
+    names = [column.name for column in TABLES[name]]
+    return pa.table({n: pa.array([row.get(n) for row in rows], schema.field(n).type) for n in names}, schema=schema)

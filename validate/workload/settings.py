@@ -1,0 +1,69 @@
+"""librdkafka's settings, written out where its defaults are not those of Kafka's own clients."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from validate.workload.spec import ConsumerSpec, ProducerSpec
+
+SILENT = logging.getLogger("validate.librdkafka")
+SILENT.addHandler(logging.NullHandler())
+SILENT.propagate = False
+
+# Between tries to connect, Kafka's own clients wait 50 ms..1 s, librdkafka 100 ms..10 s.
+COMMON: dict[str, Any] = {
+    "reconnect.backoff.ms": 50,
+    "reconnect.backoff.max.ms": 1000,
+    "retry.backoff.ms": 100,
+    "retry.backoff.max.ms": 1000,
+    "socket.keepalive.enable": True,
+    "socket.nagle.disable": True,
+    "broker.address.ttl": 1000,
+    "log_level": 3,
+}
+
+
+def for_producer(spec: ProducerSpec) -> dict[str, Any]:
+    settings: dict[str, Any] = {
+        **COMMON,
+        "acks": spec.acks,
+        "enable.idempotence": spec.idempotent,
+        "max.in.flight.requests.per.connection": spec.max_in_flight,  # librdkafka: a million without idempotence
+        "delivery.timeout.ms": spec.delivery_timeout_ms,  # librdkafka: 300 s, Kafka's own: 120 s
+        "request.timeout.ms": spec.request_timeout_ms,
+        "linger.ms": spec.linger_ms,
+        "batch.size": spec.batch_bytes,  # librdkafka: 1 MB
+        "batch.num.messages": max(10_000, spec.batch_bytes // spec.value_bytes),
+        "compression.type": spec.compression,
+        # Never full: the loop waits before that (a full queue would be a refusal that the cluster had no part in).
+        "queue.buffering.max.messages": spec.waiting_records + spec.block_records + 1,
+        "queue.buffering.max.kbytes": max(
+            65_536, (spec.waiting_records + spec.block_records) * (spec.value_bytes + 128) // 512
+        ),
+        "statistics.interval.ms": 0,
+    }
+    if spec.retries is not None:
+        settings["message.send.max.retries"] = spec.retries
+    return {**settings, **spec.client, **spec.settings}
+
+
+def for_consumer(spec: ConsumerSpec) -> dict[str, Any]:
+    settings: dict[str, Any] = {
+        **COMMON,
+        "group.id": spec.group,
+        "auto.offset.reset": spec.start,
+        "isolation.level": spec.isolation,
+        "enable.auto.commit": False,
+        "enable.auto.offset.store": False,
+        "session.timeout.ms": spec.session_timeout_ms,
+        "heartbeat.interval.ms": spec.heartbeat_ms,
+        "max.poll.interval.ms": spec.max_poll_ms,
+        "partition.assignment.strategy": spec.assignment,
+        "fetch.wait.max.ms": 100,
+        "check.crcs": True,  # librdkafka: off; Kafka's own consumer checks
+    }
+    if spec.instance_id is not None:
+        settings["group.instance.id"] = spec.instance_id
+    return {**settings, **spec.client, **spec.settings}
