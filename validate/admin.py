@@ -239,26 +239,42 @@ class Workplace:
             ) from error
 
     def make(self, topics: Sequence[Topic]) -> list[str]:
-        """Make those that are not there; returns their names. One of another shape is an error."""
+        """Make those that are not there; returns their names. One of another shape is an error.
+
+        The controller alone knows what is there: a broker may go on listing a topic for a while after it was removed.
+        """
+        asked = [
+            NewTopic(t.name, num_partitions=t.partitions, replication_factor=t.replication, config=t.config)
+            for t in topics
+        ]
+        made: list[str] = []
+        for name, future in self._client.create_topics(asked, request_timeout=ANSWER_S).items():
+            try:
+                future.result()
+                made.append(name)
+            except KafkaException as error:
+                known = error.args[0].code() == KafkaError.TOPIC_ALREADY_EXISTS or name in self._shapes([name])
+                if not known:
+                    self.remove(made)
+                    self._done(future.result, "Create", "Topic", name)
+        try:
+            self._check_shapes([topic for topic in topics if topic.name not in made])
+        except UsageError:
+            self.remove(made)
+            raise
+        return made
+
+    def _check_shapes(self, topics: Sequence[Topic]) -> None:
         there = self._shapes([topic.name for topic in topics])
         for topic in topics:
-            if topic.name in there and there[topic.name] != (topic.partitions, topic.replication):
-                partitions, replication = there[topic.name]
+            partitions, replication = there.get(topic.name, (topic.partitions, topic.replication))
+            if (partitions, replication) != (topic.partitions, topic.replication):
                 raise UsageError(
                     f"Topic {topic.name} exists with another shape.",
                     details=f"It has {partitions} partitions of replication {replication}, the scenario needs "
                     f"{topic.partitions} of {topic.replication}.",
                     resolution="Remove or rename it; the scenario's own topics are made by itself.",
                 )
-        fresh = [topic for topic in topics if topic.name not in there]
-        if fresh:
-            asked = [
-                NewTopic(t.name, num_partitions=t.partitions, replication_factor=t.replication, config=t.config)
-                for t in fresh
-            ]
-            for name, future in self._client.create_topics(asked, request_timeout=ANSWER_S).items():
-                self._done(future.result, "Create", "Topic", name)
-        return [topic.name for topic in fresh]
 
     def await_leaders(self, topics: Sequence[Topic]) -> None:
         def ready() -> bool:
@@ -280,10 +296,21 @@ class Workplace:
         from confluent_kafka import TopicCollection  # noqa: PLC0415
 
         asked = TopicCollection([topic.name for topic in topics])
-        told = self._client.describe_topics(asked, include_authorized_operations=True, request_timeout=ANSWER_S)
-        for name, future in told.items():
-            found = self._done(future.result, "Describe", "Topic", name)
-            self._have(found.authorized_operations, ("READ", "WRITE", "DESCRIBE"), "Topic", name)
+        found: dict[str, Any] = {}
+
+        def known() -> bool:
+            """A broker that has not heard of a topic yet knows nothing of its rights either."""
+            told = self._client.describe_topics(asked, include_authorized_operations=True, request_timeout=ANSWER_S)
+            try:
+                found.update({n: self._done(future.result, "Describe", "Topic", n) for n, future in told.items()})
+            except KafkaException:
+                return False
+            return True
+
+        if not wait_until(known, timeout_s=TOPIC_BOUND_S, every_s=0.2):
+            raise ClusterSilent(f"Not every broker knows {', '.join(t.name for t in topics)}.")
+        for name, described in found.items():
+            self._have(described.authorized_operations, ("READ", "WRITE", "DESCRIBE"), "Topic", name)
         if group is not None:
             self._check_group(f"{group}-rights", topics[0].name)
 

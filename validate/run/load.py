@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from common.errors import KastellanError
 from common.wait import wait_until
+from validate.admin import Admin
 from validate.faults.ledger import iso
 from validate.run.folder import Phase
 from validate.run.processes import END_S, Workloads
@@ -120,12 +121,14 @@ class Load:
         return told
 
     def _catch_up(self) -> list[str]:
+        # A client that was there before the faults remembers the epochs of leaders that are gone.
+        admin = Admin(self._context.cluster)
         left = [-1]
         errors: list[str] = []
 
         def caught_up() -> bool:
             try:
-                left[0] = self._context.admin.behind(self._group, self._scenario.topics)
+                left[0] = admin.behind(self._group, self._scenario.topics)
             except KastellanError as error:
                 errors[:] = [str(error)]
                 return False
