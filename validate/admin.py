@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from confluent_kafka.cimpl import NewTopic
 
 from common.errors import KastellanError, UsageError
 from common.wait import wait_until
+from validate.quorum import ClusterSilent, ask_quorum
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -25,19 +27,13 @@ if TYPE_CHECKING:
 
 ANSWER_S = 10.0
 TOPIC_BOUND_S = 60.0
+ERRORS_KEPT = 50
+GLANCE_S = 1.0
 OFFSETS_TOPIC = "__consumer_offsets"
 
 SILENT = logging.getLogger("validate.admin")
 SILENT.addHandler(logging.NullHandler())
 SILENT.propagate = False
-# kafka-python tells every lost connection of a broker that is being broken on purpose.
-logging.getLogger("kafka").setLevel(logging.CRITICAL)
-
-
-class ClusterSilent(KastellanError):
-    """No answer: whether it is the cluster or the way to it is not known."""
-
-    exit_code = 2
 
 
 @dataclass(frozen=True)
@@ -90,17 +86,22 @@ class Admin:
 
     def not_whole(self) -> list[str]:
         """What keeps the cluster from being whole, in words; empty if nothing does."""
+        return [*self._asked(self._missing), *self._asked(self._lagging)]
+
+    def _asked(self, question: Callable[[], list[str]]) -> list[str]:
         try:
-            missing = {host.node_id for host in self.cluster.brokers} - self.brokers()
-            told = [f"broker {node} is not there" for node in sorted(node for node in missing if node is not None)]
-            told += [
-                f"{p.name}: in sync {list(p.in_sync)} of {list(p.replicas)}, leader {p.leader}"
-                for p in self.partitions()
-                if not p.whole
-            ]
-            return told + self._lagging()
+            return question()
         except KastellanError as error:
             return [f"{error.brief} {error.details}".strip()]
+
+    def _missing(self) -> list[str]:
+        missing = {host.node_id for host in self.cluster.brokers} - self.brokers()
+        told = [f"broker {node} is not there" for node in sorted(node for node in missing if node is not None)]
+        return told + [
+            f"{p.name}: in sync {list(p.in_sync)} of {list(p.replicas)}, leader {p.leader}"
+            for p in self.partitions()
+            if not p.whole
+        ]
 
     def _lagging(self) -> list[str]:
         if self.cluster.mode != "kraft":
@@ -115,24 +116,7 @@ class Admin:
 
     def quorum(self) -> tuple[int, dict[int, int]]:
         """The leader of the quorum, and each voter's end of the metadata log."""
-        from kafka.admin import KafkaAdminClient  # noqa: PLC0415  a second client, only where the first has no call
-        from kafka.errors import KafkaError as OtherKafkaError  # noqa: PLC0415
-
-        client = None
-        try:
-            client = KafkaAdminClient(**_for_kafka_python(self._settings))
-            told = client.describe_metadata_quorum()["topics"][0]["partitions"][0]
-        except (OtherKafkaError, OSError, ValueError, KeyError, IndexError) as error:
-            raise ClusterSilent(
-                "The quorum does not say how it is.",
-                details=f"{type(error).__name__}: {error}",
-                resolution="Look at the controllers' logs.",
-            ) from error
-        finally:
-            if client is not None:
-                with suppress(Exception):
-                    client.close()
-        return told["leader_id"], {v["replica_id"]: v["log_end_offset"] for v in told["current_voters"]}
+        return ask_quorum(self._settings, ANSWER_S)
 
     def controller(self) -> int:
         """KRaft: the leader of the quorum, as metadata names any broker there; ZooKeeper: the broker of that role."""
@@ -187,27 +171,10 @@ LAG_MOST = 100
 def _client(settings: dict[str, Any], errors: list[str]) -> AdminClient:
     def note(error: KafkaError) -> None:
         errors.append(f"{error.name()}: {error.str()}")
-        del errors[:-5]
+        del errors[:-ERRORS_KEPT]
 
     whole: dict[str, Any] = {**settings, "error_cb": note, "log_level": 3}
     return AdminClient(whole, logger=SILENT)
-
-
-def _for_kafka_python(settings: dict[str, Any]) -> dict[str, Any]:
-    """librdkafka's words in kafka-python's."""
-    words = {
-        "security.protocol": "security_protocol",
-        "sasl.mechanism": "sasl_mechanism",
-        "sasl.mechanisms": "sasl_mechanism",
-        "sasl.username": "sasl_plain_username",
-        "sasl.password": "sasl_plain_password",
-        "ssl.ca.location": "ssl_cafile",
-        "ssl.certificate.location": "ssl_certfile",
-        "ssl.key.location": "ssl_keyfile",
-        "ssl.key.password": "ssl_password",
-    }
-    known = {words[name]: value for name, value in settings.items() if name in words}
-    return {"bootstrap_servers": settings["bootstrap.servers"].split(","), "request_timeout_ms": 10_000, **known}
 
 
 class Workplace:
@@ -223,20 +190,34 @@ class Workplace:
     def check_login(self) -> None:
         """A wrong password is told as that before anything begins."""
         try:
-            self._client.list_topics(timeout=ANSWER_S)
+            told = self._refusal()
         except KafkaException as error:
-            told = next((e for e in reversed(self.errors) if e.startswith("_AUTHENTICATION")), "")
-            if told:
-                raise UsageError(
-                    f"The cluster does not let {self.user!r} in.",
-                    details=told,
-                    resolution=f"The password in the bundle is not the user's: ./kastellan client {self.user}.",
-                ) from error
             raise ClusterSilent(
                 f"The cluster does not answer {self.user!r}.",
                 details="; ".join([str(error.args[0]), *self.errors[-2:]]),
                 resolution="Are bootstrap_servers in the bundle right, and the brokers up?",
             ) from error
+        if told:
+            raise UsageError(
+                f"The cluster does not let {self.user!r} in.",
+                details=told,
+                resolution=f"The password in the bundle is not the user's: ./kastellan client {self.user}.",
+            )
+
+    def _refusal(self) -> str:
+        """What a broker said to the login; empty if it was let in. KafkaException if none said anything in time."""
+        until_s = time.monotonic() + ANSWER_S
+        while True:
+            try:
+                self._client.list_topics(timeout=GLANCE_S)
+            except KafkaException:
+                self._client.poll(0)  # what librdkafka has to say of it is heard only then
+                if told := next((e for e in reversed(self.errors) if e.startswith("_AUTHENTICATION")), ""):
+                    return told
+                if time.monotonic() >= until_s:
+                    raise
+            else:
+                return ""
 
     def make(self, topics: Sequence[Topic]) -> list[str]:
         """Make those that are not there; returns their names. One of another shape is an error.

@@ -20,9 +20,9 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))  # run as a file: its own folder is first on the path, the rooms are not
 
 from tests.bench.harness import PAIRS, Ratio, compare, write  # noqa: E402
-from tests.system.cluster_fixtures import Cluster  # noqa: E402
+from tests.system.cluster.workloads import drop_topics, make_topics  # noqa: E402
+from tests.system.kafka_cluster import Cluster  # noqa: E402
 from tests.system.lab import new_lab  # noqa: E402
-from tests.system.workload_fixtures import drop_topics, make_topics  # noqa: E402
 from tools.kafka.fetch import ensure  # noqa: E402
 
 VERSION = "4.3.1"

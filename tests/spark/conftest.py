@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from validate import session
+from tests.sparks import spark_session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    one = session.start(master="local[2]", scratch=str(tmp_path_factory.mktemp("spark")))
-    yield one
-    one.stop()
+    with spark_session(scratch=str(tmp_path_factory.mktemp("spark"))) as one:
+        yield one

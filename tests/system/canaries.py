@@ -12,7 +12,7 @@ from urllib.parse import quote
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tests.system.cluster_fixtures import Cluster
+    from tests.system.kafka_cluster import Cluster
     from tests.system.lab import Lab
 
 # What a host shows to whoever may look; /etc/kafka holds secrets rightly, closed to others.

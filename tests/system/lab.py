@@ -155,7 +155,7 @@ def copy_checkout(folder: Path) -> None:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, folder / name, follow_symlinks=False)
     identity = ["-c", "user.name=test", "-c", "user.email=test@example.invalid"]
-    for words in (["init", "-q"], ["add", "-A"], [*identity, "commit", "-qm", "copy"]):
+    for words in (["init", "-q"], ["add", "-A"], [*identity, "commit", "-q", "--allow-empty", "-m", "copy"]):
         subprocess.run(["git", *words], cwd=folder, check=True, timeout=SHORT_TIMEOUT_S)
 
 

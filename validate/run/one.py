@@ -160,6 +160,7 @@ def _happen(
                 for told in load.finish(hopeless=entry.unhealed) if orderly else ():
                     entry.settle("unknown", told)
             finally:
+                expectation.workload_died = not load.workloads.all_well
                 load.workloads.kill()
                 entry.phases = load.phases
     return story

@@ -116,6 +116,11 @@ class Workloads:
             if told := one.ended_badly:
                 raise WorkloadDied(f"A workload died: {told}.")
 
+    @property
+    def all_well(self) -> bool:
+        """Each of them runs, or ended as it was asked to."""
+        return not any(one.ended_badly for one in self.all)
+
     def of(self, *kinds: str) -> list[Workload]:
         return [one for one in self.all if one.kind in kinds]
 

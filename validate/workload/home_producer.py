@@ -24,6 +24,6 @@ def run(spec: ProducerSpec) -> None:
     def tell() -> None:
         home.signs.progress(lambda: {"acked": sending.acked(), "in_flight": sending.in_flight})
 
-    for block in sending.run(home.signs.ended, tell):
+    for block in sending.run(home.signs.ended, tell, alone=lambda: home.signs.orphaned):
         home.journal.append(block.results())
     home.done(acked=sending.acked(), in_flight=sending.in_flight, errors=list(sending.errors)[-5:])

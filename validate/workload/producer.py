@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from validate.workload.clock import Clock
     from validate.workload.spec import ProducerSpec
 
+ALONE_S = 5.0
 TICK_S = 0.005
 BEHIND_S = 1.0  # how much of a pace that was missed is made up for
 
@@ -107,7 +108,13 @@ class Sending:
     def acked(self) -> dict[str, int]:
         return {f"{lane.topic}-{lane.partition}": lane.acked for lane in self.lanes}
 
-    def run(self, ended: Callable[[], bool], idle: Callable[[], None] = lambda: None) -> Iterator[Block]:
+    def run(
+        self,
+        ended: Callable[[], bool],
+        idle: Callable[[], None] = lambda: None,
+        *,
+        alone: Callable[[], bool] = lambda: False,
+    ) -> Iterator[Block]:
         """Blocks as soon as all of their reports are there; at the end those that were left without."""
         rate = self._spec.records_per_s
         pace = Pace(None if rate is None else rate / len(self.lanes))
@@ -116,7 +123,7 @@ class Sending:
             self._producer.poll(0 if busy and rate is None else TICK_S)
             yield from self._take_finished()
             idle()
-        yield from self._finish(idle)
+        yield from self._finish(idle, alone)
         if self._fatal is not None:
             raise KastellanError(
                 "The producer cannot go on.",
@@ -124,10 +131,16 @@ class Sending:
                 resolution="See the error; what was sent until then is in the ledger.",
             )
 
-    def _finish(self, idle: Callable[[], None]) -> Iterator[Block]:
-        deadline_s = time.monotonic() + self._spec.flush_s
+    def _finish(self, idle: Callable[[], None], alone: Callable[[], bool]) -> Iterator[Block]:
+        began_s = time.monotonic()
+
+        def may_wait() -> bool:
+            # Of a run that died nobody waits until a dead broker is back.
+            patience_s = min(self._spec.flush_s, ALONE_S) if alone() else self._spec.flush_s
+            return time.monotonic() - began_s < patience_s
+
         # Linger does not count any more once somebody waits: flush tells librdkafka so.
-        while self.in_flight and time.monotonic() < deadline_s:
+        while self.in_flight and may_wait():
             self._producer.flush(0.1)
             yield from self._take_finished()
             idle()

@@ -34,8 +34,13 @@ class Signs:
             if line.strip() == "stop":
                 self._ended.set()
 
+    @property
+    def orphaned(self) -> bool:
+        """Nobody waits any more for what is still under way."""
+        return self._parent is not None and os.getppid() != self._parent
+
     def ended(self) -> bool:
-        if self._parent is not None and os.getppid() != self._parent:
+        if self.orphaned:
             self._ended.set()
         return self._ended.is_set()
 

@@ -21,13 +21,12 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
     UserScramCredentialUpsertion,
 )
 
-from tests.system.cluster_fixtures import SILENT, Cluster, Writer, cluster, read_all, write
+from tests.system.kafka_cluster import SILENT, Cluster, Writer, read_all, write
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 pytestmark = pytest.mark.system
-__all__ = ["cluster"]
 
 # One of each kind on a host: property, unit, mode, packet filter, certificate.
 MEDDLE = """

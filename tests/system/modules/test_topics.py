@@ -20,10 +20,9 @@ from tests.system.kafka_processes import RACKS
 
 if TYPE_CHECKING:
     from tests.system.kafka_processes import Processes
-    from tests.system.modules_fixtures import Modules
+    from tests.system.modules.calls import Modules
 
 pytestmark = pytest.mark.system
-pytest_plugins = ["tests.system.modules_fixtures"]
 
 
 def librdkafka(brokers: Processes) -> AdminClient:

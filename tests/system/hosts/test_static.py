@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
-from tests.system.conftest import assert_well
+from tests.system.hosts.checks import assert_well
 
 if TYPE_CHECKING:
     from tests.system.lab import Lab

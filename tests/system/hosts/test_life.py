@@ -11,7 +11,7 @@ from common.ssh import ssh_argv
 from common.wait import wait_until
 from infra.providers.nspawn import registry
 from infra.providers.nspawn.disk import may_grow_mounted
-from tests.system.conftest import assert_marks, assert_well
+from tests.system.hosts.checks import assert_marks, assert_well
 from tests.system.lab import Lab, machine_view, new_lab, wait_for_quiet
 
 pytestmark = pytest.mark.system

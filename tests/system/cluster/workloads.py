@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import time
@@ -12,20 +11,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq
-import pytest
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from common.wait import wait_until
-from tests.system.cluster_fixtures import SILENT
-from validate import readback, session
+from tests.system.kafka_cluster import SILENT
+from validate import readback
 from validate.judge import judge_ledger
 from validate.workload.clock import offset_ns
 from validate.workload.seal import seal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pyspark.sql import SparkSession
 
     from validate.readback import ReadBack
@@ -62,6 +58,7 @@ class Workloads:
     topics: dict[str, int]
     run_id: str = "20261118T070000Z-s1"
     offset_ns: int = field(default_factory=offset_ns)
+    started: list[Running] = field(default_factory=list)
 
     @property
     def ledger(self) -> Path:
@@ -80,7 +77,14 @@ class Workloads:
         out = self.folder / f"{name}.out"
         with out.open("wb") as file:
             process = subprocess.Popen(argv, cwd=ROOT, stdin=subprocess.PIPE, stdout=file, stderr=subprocess.STDOUT)
-        return Running(name, process, out)
+        self.started.append(Running(name, process, out))
+        return self.started[-1]
+
+    def end(self) -> None:
+        """Nobody writes into the next test's topics, whatever became of this test."""
+        for one in self.started:
+            one.process.kill()
+            one.process.wait(END_S)
 
     def judged(self, spark: SparkSession, expect: dict[str, Any] | None = None) -> tuple[dict[str, Any], ReadBack]:
         """Sealed, read back, judged."""
@@ -128,17 +132,3 @@ class Running:
         time.sleep(after_s)  # a moment nobody chose
         self.process.kill()
         self.process.wait(END_S)
-
-
-@pytest.fixture(scope="session")
-def reading_spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """A session that reads Kafka and judges; its event log shows what a plan gives away."""
-    folder = tmp_path_factory.mktemp("spark")
-    os.environ.setdefault("SPARK_CONF_DIR", str(folder))
-    (folder / "spark-defaults.conf").write_text(
-        f"spark.eventLog.enabled true\nspark.eventLog.dir file://{folder}\nspark.eventLog.compress false\n",
-        encoding="ascii",
-    )
-    one = session.start(master="local[2]", scratch=str(folder), jars=readback.jars())
-    yield one
-    one.stop()

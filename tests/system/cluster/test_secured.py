@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.system.canaries import leaks, places_of_controller, places_of_host, plant, secrets_of
-from tests.system.cluster_fixtures import Cluster, cluster, read, write
+from tests.system.kafka_cluster import Cluster, read, write
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 pytestmark = pytest.mark.system
-__all__ = ["cluster"]
 
 TOPICS = ("Topic_One", "Topic_Three", "Topic_Four")
 NO_LOGIN = "_AUTHENTICATION"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.system.kafka_processes import Processes, zookeeper
-from tests.system.modules_fixtures import Modules
+from tests.system.modules.calls import Modules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from ansible.module_utils.testing import patch_module_args
 
-from tests.system.kafka_processes import Processes, kraft
-
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from tests.system.kafka_processes import Processes
 
 
 class Modules:
@@ -53,15 +51,3 @@ class Modules:
         assert not again["changed"], again["plan"]
         assert not again["plan"]
         return list(did["plan"])
-
-
-@pytest.fixture(scope="session")
-def brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Processes]:
-    """Three combined nodes in two racks."""
-    with kraft(tmp_path_factory.mktemp("kafka")) as made:
-        yield made
-
-
-@pytest.fixture
-def modules(brokers: Processes) -> Modules:
-    return Modules(brokers)

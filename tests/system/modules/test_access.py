@@ -23,7 +23,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 
 from plugins.module_utils import quotas_backend, users, users_backend
 from tests.system.kafka_processes import ADMIN, ADMIN_PASSWORD, ROOT, fetch
-from tests.system.modules_fixtures import Modules
+from tests.system.modules.calls import Modules
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from tests.system.kafka_processes import Processes
 
 pytestmark = pytest.mark.system
-pytest_plugins = ["tests.system.modules_fixtures"]
 
 SHA_256, SHA_512 = "SCRAM-SHA-256", "SCRAM-SHA-512"
 BOTH = [SHA_256, SHA_512]

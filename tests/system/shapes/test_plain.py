@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.system.cluster_fixtures import read, write
+from tests.system.kafka_cluster import read, write
 from tests.system.lab import Lab, new_lab
 from tools.kafka.fetch import ensure
 

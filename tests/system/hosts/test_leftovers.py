@@ -10,8 +10,8 @@ import pytest
 
 from common.wait import wait_until
 from infra.providers.nspawn import registry
-from tests.system.conftest import assert_marks, assert_well
-from tests.system.interrupting import begun, interrupt, start_up
+from tests.system.hosts.checks import assert_marks, assert_well
+from tests.system.hosts.interrupting import begun, interrupt, start_up
 from tests.system.lab import Lab, machine_view, new_lab, wait_for_quiet
 
 pytestmark = pytest.mark.system

@@ -8,21 +8,23 @@ import signal
 import subprocess
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from common.wait import wait_until
-from tests.system.cluster_fixtures import Cluster, cluster
 from tests.system.lab import descendants
 from validate import scenario
 
+if TYPE_CHECKING:
+    from tests.system.kafka_cluster import Cluster
+
 pytestmark = [pytest.mark.system, pytest.mark.spark]
-__all__ = ["cluster"]
 
 RUN_S = 700
 STEP_S = 120
 SEED = "42"
+TOPICS = ("kastellan-one", "kastellan-three", "kastellan-four")
 NORMAL = ("load-sample", "stop-one-broker", "kill-leader", "isolate-client")
 ENV = 'eval "$(./kastellan env)" && exec "$@"'
 
@@ -31,18 +33,33 @@ def validate(cluster: Cluster, *words: str, check: bool = False) -> Any:
     return cluster.lab.run("bash", "-c", ENV, "v", "python", "-m", "validate", *words, timeout_s=RUN_S, check=check)
 
 
-def begin(cluster: Cluster, *words: str) -> subprocess.Popen[bytes]:
-    """A run of which the test is to see the middle."""
+def begin(cluster: Cluster, *words: str) -> tuple[subprocess.Popen[bytes], Path]:
+    """A run of which the test is to see the middle, and its folder."""
     argv = ["bash", "-c", ENV, "v", "python", "-m", "validate", *words]
-    return subprocess.Popen(
+    before = runs(cluster)
+    running = subprocess.Popen(
         argv, cwd=cluster.lab.folder, env=cluster.lab.environ(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         start_new_session=True,
     )  # fmt: skip
+    assert wait_until(lambda: bool(runs(cluster) - before), timeout_s=STEP_S), "no run began"
+    return running, (runs(cluster) - before).pop()
+
+
+def runs(cluster: Cluster) -> set[Path]:
+    folder = cluster.lab.state() / "runs"
+    return set(folder.iterdir()) if folder.is_dir() else set()
 
 
 def newest(cluster: Cluster) -> Path:
-    found = sorted((cluster.lab.state() / "runs").iterdir(), key=lambda path: path.stat().st_mtime)
-    return found[-1]
+    return max(runs(cluster), key=lambda path: path.stat().st_mtime)
+
+
+def runner_of(running: subprocess.Popen[bytes]) -> int:
+    return next(pid for pid in [running.pid, *descendants(running.pid)] if "validate\0run" in words_of(pid))
+
+
+def await_bite(folder: Path, name: str) -> None:
+    assert wait_until(lambda: any(row["phase"] == "bit" for row in faults(folder, name)), timeout_s=STEP_S)
 
 
 def told(folder: Path) -> dict[str, dict[str, Any]]:
@@ -111,7 +128,7 @@ def test_nothing_is_left_behind(cluster: Cluster, proven: tuple[Any, Path]) -> N
 
 def test_a_workload_that_dies_leaves_the_run_unknown(cluster: Cluster) -> None:
     """Sabotage: the writer is killed in the middle; what was read back is right, and proves nothing."""
-    running = begin(cluster, "run", "--scenario", "baseline", "--seed", SEED)
+    running, folder = begin(cluster, "run", "--scenario", "baseline", "--seed", SEED)
     writers: list[int] = []
 
     def there() -> bool:
@@ -121,41 +138,35 @@ def test_a_workload_that_dies_leaves_the_run_unknown(cluster: Cluster) -> None:
     assert wait_until(there, timeout_s=STEP_S)
     time.sleep(3)  # not for a condition: it shall die with records under way
     os.kill(writers[0], signal.SIGKILL)
-    assert running.wait(RUN_S) == 2
-    found = told(newest(cluster))["baseline"]
-    assert found["verdict"] == "unknown"
+    code = running.wait(RUN_S)
+    found = told(folder)["baseline"]
+    assert (code, found["verdict"]) == (2, "unknown"), found["reasons"]
     assert any("producer writer-1 died with signal 9" in reason for reason in found["reasons"])
 
 
 def test_heal_cleans_up_after_a_run_that_died(cluster: Cluster) -> None:
     """The runner itself dies by SIGKILL while a broker is paused: nobody is left to heal it."""
-    running = begin(cluster, "run", "--scenario", "pause-leader", "--seed", SEED)
-    assert wait_until(
-        lambda: any(row["phase"] == "bit" for row in faults(newest(cluster), "pause-leader")), timeout_s=STEP_S
-    )
-    for pid in [running.pid, *descendants(running.pid)]:
-        if "validate\0run" in words_of(pid):
-            os.kill(pid, signal.SIGKILL)
-    running.wait(STEP_S)
-    assert wait_until(lambda: not workloads_of(cluster), timeout_s=STEP_S), "workloads must not outlive their run"
-    refused = validate(cluster, "run", "--scenario", "baseline")
-    assert (refused.returncode, "still open" in refused.stderr) == (64, True)
-    healed = validate(cluster, "heal")
+    running, folder = begin(cluster, "run", "--scenario", "pause-leader", "--seed", SEED)
+    try:
+        await_bite(folder, "pause-leader")
+        os.kill(runner_of(running), signal.SIGKILL)
+        running.wait(STEP_S)
+        assert wait_until(lambda: not workloads_of(cluster), timeout_s=STEP_S), workloads_of(cluster)
+        refused = validate(cluster, "run", "--scenario", "baseline")
+        assert (refused.returncode, "still open" in refused.stderr) == (64, True)
+    finally:
+        healed = validate(cluster, "heal")
     assert (healed.returncode, "healed pause" in healed.stdout) == (0, True)
     assert validate(cluster, "heal").stdout.strip() == "Nothing is broken."
-    assert [row["phase"] for row in faults(newest(cluster), "pause-leader")] == ["begin", "bit", "healed"]
+    assert [row["phase"] for row in faults(folder, "pause-leader")] == ["begin", "bit", "healed"]
     assert wait_until(lambda: is_whole(cluster), timeout_s=STEP_S, every_s=2)
 
 
 def test_ctrl_c_heals_first(cluster: Cluster) -> None:
-    running = begin(cluster, "run", "--scenario", "stop-one-broker", "--seed", SEED)
-    assert wait_until(
-        lambda: any(row["phase"] == "bit" for row in faults(newest(cluster), "stop-one-broker")), timeout_s=STEP_S
-    )
-    runner = next(pid for pid in [running.pid, *descendants(running.pid)] if "validate\0run" in words_of(pid))
-    os.kill(runner, signal.SIGINT)
+    running, folder = begin(cluster, "run", "--scenario", "stop-one-broker", "--seed", SEED)
+    await_bite(folder, "stop-one-broker")
+    os.kill(runner_of(running), signal.SIGINT)
     assert running.wait(RUN_S) == 2
-    folder = newest(cluster)
     assert [row["phase"] for row in faults(folder, "stop-one-broker")] == ["begin", "bit", "healed"]
     content = json.loads((folder / "run.json").read_text(encoding="utf-8"))
     assert content["ended_at"] is not None
@@ -191,9 +202,10 @@ def test_a_wrong_password_and_a_missing_right_are_named(cluster: Cluster, tmp_pa
 
 
 def test_a_topic_of_another_shape_is_told_as_that(cluster: Cluster) -> None:
-    from tests.system.workload_fixtures import drop_topics, make_topics  # noqa: PLC0415
+    from tests.system.cluster.workloads import drop_topics, make_topics  # noqa: PLC0415
 
     client = cluster.bundle("validator")
+    drop_topics(client, list(TOPICS))  # of a run that died
     make_topics(client, {"kastellan-one": (2, 2)})
     try:
         done = validate(cluster, "run", "--scenario", "baseline")

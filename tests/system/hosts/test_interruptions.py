@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from common.wait import wait_until
-from tests.system.conftest import assert_marks, assert_well
-from tests.system.interrupting import STEPS, begun, clear_notes, interrupt, notes, start_up
+from tests.system.hosts.checks import assert_marks, assert_well
+from tests.system.hosts.interrupting import STEPS, begun, clear_notes, interrupt, notes, start_up
 
 if TYPE_CHECKING:
     from tests.system.lab import Lab

@@ -13,7 +13,7 @@ import pytest
 
 from infra.providers.nspawn.cgroup import HostGroup
 from tests.system.canaries import leaks, secrets_of, watched_processes
-from tests.system.cluster_fixtures import Cluster, read, write
+from tests.system.kafka_cluster import Cluster, read, write
 from tests.system.lab import new_lab
 
 if TYPE_CHECKING:

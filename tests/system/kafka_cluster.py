@@ -9,14 +9,9 @@ import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
-import pytest
 from confluent_kafka import Consumer, Producer
 
-from tests.system.lab import new_lab
-
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tests.system.lab import Lab
 
 TIMEOUT_S = 900
@@ -72,17 +67,6 @@ class Cluster:
     def document(self) -> dict[str, Any]:
         found: dict[str, Any] = json.loads((self.lab.state() / "cluster.json").read_text(encoding="utf-8"))
         return found
-
-
-@pytest.fixture(scope="session")
-def cluster() -> Iterator[Cluster]:
-    """Made once; every test leaves it whole."""
-    with new_lab() as lab:
-        lab.kastellan("up", "--until", "hosts")
-        made = Cluster(lab)
-        made.virgin_check = made.play("site", "--check")
-        made.play("site")
-        yield made
 
 
 def write(client: dict[str, Any], topic: str, count: int = 1, timeout_s: float = 20) -> list[str]:
