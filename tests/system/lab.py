@@ -38,7 +38,7 @@ class Lab:
     def run(self, *argv: str, timeout_s: float = UP_TIMEOUT_S, check: bool = True, **extra: Any) -> Any:
         """A command in the checkout, with its output; an AssertionError shows both when it fails."""
         done = subprocess.run(
-            argv, cwd=self.folder, capture_output=True, text=True, timeout=timeout_s, check=False,
+            argv, cwd=self.folder, capture_output=True, text=True, errors="replace", timeout=timeout_s, check=False,
             stdin=subprocess.DEVNULL, env=self.environ(**extra),
         )  # fmt: skip
         assert not check or done.returncode == 0, f"{argv} ended with {done.returncode}\n{done.stdout}\n{done.stderr}"

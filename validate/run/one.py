@@ -19,6 +19,7 @@ from validate.run.expected import Expectation
 from validate.run.folder import NOT_APPLICABLE
 from validate.run.isr import IsrWatcher
 from validate.run.load import Load
+from validate.run.own_topics import OwnTopics
 from validate.run.story import Story
 
 if TYPE_CHECKING:
@@ -93,9 +94,11 @@ def _run(context: Context, scenario: Scenario, entry: Entry) -> None:
     expectation = Expectation(scenario, context.cluster, group)
     entry.configured = _configured(scenario)
     made: list[str] = []
+    own = OwnTopics(context.cluster)
     place.check_login()
     try:
         made = place.make(scenario.topics)
+        own.open(place.user, made)
         if not made:
             entry.notes.append("The topics were there before and stay.")
         place.await_leaders(scenario.topics)
@@ -107,6 +110,7 @@ def _run(context: Context, scenario: Scenario, entry: Entry) -> None:
     finally:
         with contextlib.suppress(KastellanError):
             place.remove(made)
+            own.close()
         place.remove_group(group)
 
 

@@ -20,6 +20,7 @@ from validate.faults.record import Record
 from validate.run.context import Context
 from validate.run.folder import RunFolder
 from validate.run.one import run_one
+from validate.run.own_topics import OwnTopics
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -64,11 +65,12 @@ def chosen(wish: Wish) -> list[Scenario]:
 def run(cluster: Cluster, wish: Wish) -> RunFolder:
     asked = chosen(wish)
     _require_consent(cluster, wish, asked)
-    with _alone(cluster), _signals():
+    with alone(cluster), _signals():
         record = Record(cluster.state_dir)
         _refuse_open(record, wish)
         admin = Admin(cluster)
         Workplace(cluster, cluster.admin_user).check_login()
+        OwnTopics(cluster).remove()
         folder = _folder(cluster, wish)
         folder.describe(cluster)
         large = any(one.workload.count >= LARGE_COUNT for one in asked)
@@ -150,7 +152,7 @@ def _report(folder: RunFolder) -> None:
 
 
 @contextlib.contextmanager
-def _alone(cluster: Cluster) -> Iterator[None]:
+def alone(cluster: Cluster) -> Iterator[None]:
     """Two runs would take each other's faults for the cluster's."""
     path = cluster.state_dir / "run.lock"
     with path.open("w", encoding="utf-8") as file:
@@ -160,7 +162,7 @@ def _alone(cluster: Cluster) -> Iterator[None]:
             raise UsageError(
                 f"Another run works on cluster {cluster.stack!r}.",
                 details=f"It holds {path}.",
-                resolution="Wait for its end.",
+                resolution="Wait for its end, or end it: on Ctrl-C it heals what it broke.",
             ) from None
         yield
 

@@ -22,7 +22,8 @@ DENIED = "TOPIC_AUTHORIZATION_FAILED"
 
 
 def test_check_mode_works_on_virgin_hosts(cluster: Cluster) -> None:
-    assert cluster.virgin_check
+    if cluster.virgin_check is None:
+        pytest.skip("the hosts of KASTELLAN_TEST_LAB are no virgins")
     assert cluster.virgin_check.changed > 20
 
 
