@@ -116,8 +116,9 @@ def run(arguments: argparse.Namespace) -> int:
             resolution="Leave one of them out.",
         )
     began_s = time.monotonic()
-    plan, first = described(stack), is_first(stack)
+    plan = described(stack)
     prepare(plan, cluster_too=arguments.until != "hosts" and has_kafka(plan))
+    first = is_first(stack)
     asked = PHASES[: [phase.name for phase in PHASES].index(arguments.until) + 1]
     for phase in asked:
         if phase.run is not proof_phase:

@@ -60,6 +60,7 @@ def meddle_with_the_cluster(admin: AdminClient) -> None:
 
 
 QUOTA = ("-e", '{"kafka_quotas": [{"user": "usercc", "quotas": {"producer_byte_rate": 50000000}}]}')
+NO_QUOTA = ("-e", '{"kafka_quotas": [{"user": "usercc", "state": "absent"}]}')
 MEDDLE_QUOTA = (
     "sudo kafka-configs.sh --bootstrap-server broker-1:9092 --command-config /etc/kafka/admin.properties --alter "
     "--entity-type users --entity-name usercc --add-config producer_byte_rate=1000"
@@ -92,7 +93,7 @@ def test_drift_names_each_change_and_site_repairs_exactly_those(cluster: Cluster
     assert repaired.restarted == ["broker-2"]
     assert write(cluster.bundle("usercc"), "Topic_Three") == [""]
     assert cluster.play("site", *QUOTA).changed == 0
-    assert cluster.play("site", "-e", "kafka_remove_strays=true").changed == 1  # the quota is declared no more
+    assert cluster.play("site", *NO_QUOTA).changed == 1
 
 
 def test_a_changed_setting_rolls_and_loses_nothing(cluster: Cluster) -> None:
