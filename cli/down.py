@@ -37,17 +37,24 @@ def run(arguments: argparse.Namespace) -> int:
         confirm(stack)
     for done in repair(stack):
         print(done)
-    if exists(stack):
+    known = exists(stack)
+    if not known and record_of(stack) is None and not (HOME / stack).exists():
+        print(f"There is nothing of stack {stack} to take down.")
+        return 0
+    if known:
         flags = ["--yes", "--non-interactive", "--skip-preview", "--suppress-outputs"]
         run_shown(["pulumi", "destroy", *flags, "--stack", stack], hide=is_pulumi_chatter)
         # What the user configured outlives the stack, as its description does.
         pulumi("stack", "rm", "--yes", "--preserve-config", "--stack", stack)
-    record = registry.record_of(registry.stack_id_for(str(HOME / stack)))
-    if record is not None:  # hosts that Pulumi does not know (any more)
+    if (record := record_of(stack)) is not None:  # hosts that Pulumi does not know (any more)
         remove_stack(record)
     remove_state(HOME / stack, purge=arguments.purge)
     print(f"Stack {stack} is gone.")
     return 0
+
+
+def record_of(stack: str) -> registry.Record | None:
+    return registry.record_of(registry.stack_id_for(str(HOME / stack)))
 
 
 def confirm(stack: str) -> None:

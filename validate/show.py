@@ -12,6 +12,8 @@ from validate.checks.finding import VERDICTS
 from validate.checks.table import MEANING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from validate.summary import Summary
 
 EACH = 3  # findings shown of each kind; all are in the findings folder
@@ -26,7 +28,8 @@ def show(summary: Summary, console: Console | None = None) -> None:
         out.print(f"[yellow]not readable[/] {escape(problem)}")
     for reason in summary.reasons:
         out.print(f"[yellow]because[/] {escape(reason)}")
-    out.print(_numbers(summary))
+    out.print(f"checked: {_numbers(summary.checked)}")
+    out.print(f"of the acked: {_numbers(summary.acked)}")
     if any(sum(verdicts.values()) for verdicts in summary.counts.values()):
         out.print(_counts(summary))
         _examples(summary, out)
@@ -36,18 +39,19 @@ def show(summary: Summary, console: Console | None = None) -> None:
 def _in_words(summary: Summary) -> str:
     violations = sum(verdicts["violation"] for verdicts in summary.counts.values())
     if summary.problems:
-        return f"the ledger is not complete; {violations} violations in its readable part are inconclusive"
+        return f"the ledger is not complete; {counted(violations)} in its readable part proves nothing either way"
     if summary.verdict == "passed":
         return "every acknowledged record is accounted for"
-    return f"{violations} violations"
+    return counted(violations)
 
 
-def _numbers(summary: Summary) -> Table:
-    table = Table(show_header=True, box=None, pad_edge=False)
-    for name in (*summary.checked, *summary.acked):
-        table.add_column(name, justify="right")
-    table.add_row(*(f"{n:,}" for n in (*summary.checked.values(), *summary.acked.values())))
-    return table
+def counted(violations: int) -> str:
+    return f"{violations:,} violation{'' if violations == 1 else 's'}"
+
+
+def _numbers(counts: Mapping[str, int]) -> str:
+    """In words, which wrap where a table would be cut."""
+    return ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in counts.items())
 
 
 def _counts(summary: Summary) -> Table:

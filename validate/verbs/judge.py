@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,6 +42,8 @@ def run(args: argparse.Namespace) -> int:
         )
     expectation = load(args.expect) if args.expect else judge.expectation_beside(place)
     out = args.out or output.place_beside(place)
+    if not args.json and sys.stderr.isatty():
+        print("Judging; Spark takes some seconds to start.", file=sys.stderr)
     size = 0 if is_url(place) else sum(x.stat().st_size for x in Path(place).rglob("*") if x.is_file())
     spark = session.start(master=args.spark_master, size_bytes=size)
     try:
