@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def record_of(stack: str) -> registry.Record | None:
+def record_of(stack: str) -> registry.StackRecord | None:
     return registry.record_of(registry.stack_id_for(str(HOME / stack)))
 
 
