@@ -5,8 +5,11 @@ real hosts, one of each kind), --all (everything, repetitions and matrices, howe
 from __future__ import annotations
 
 import argparse
+import contextlib
 import shutil
 import subprocess
+import sys
+import tempfile
 import time
 from typing import TYPE_CHECKING
 
@@ -16,7 +19,7 @@ from common.errors import EXIT_FAILED
 from tools.debian import install
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 HELP = "run the tests"
 PACKAGES = (
@@ -49,6 +52,11 @@ LINTERS = (
     ("ansible-lint", "--offline", "-q", "--profile", "production"),
 )
 TIER_FLAGS = ("--fast", "--all")
+# What needs no hosts runs in two lanes, side by side: a Spark session keeps one core busy. Hosts then have the machine
+# to themselves, as outages are measured there.
+LANE = ("tests/spark", "--ignore=tests/spark/histories")
+BESIDE = ("tests/unit", "tests/spark/histories")
+AFTER = ("tests/system",)
 TIERS = {"fast": "not system and not spark and not browser and not long", "normal": "not long", "all": ""}
 
 
@@ -72,20 +80,51 @@ def run(arguments: argparse.Namespace) -> int:
             described(DEFAULT_STACK), cluster_too=True
         )  # what takes minutes once must not run into a test's time-out
     words = [word for word in arguments.pytest if word != "--"]
-    failed = [] if words else [linter[0] for linter in LINTERS if not passes(linter)]
-    selection = ["-m", TIERS[arguments.tier]] if TIERS[arguments.tier] else []
-    tests_passed = passes(["pytest", *selection, *words])
-    if failed:
-        print(f"Failed: {', '.join(failed)}", flush=True)
-    return 0 if tests_passed and not failed else EXIT_FAILED
+    pytest = ["pytest", *(["-m", TIERS[arguments.tier]] if TIERS[arguments.tier] else [])]
+    if words:
+        return 0 if passes([*pytest, *words]) else EXIT_FAILED
+    runs = [*LINTERS, [*pytest, *BESIDE]]
+    if arguments.tier == "fast":
+        failed = [argv for argv in runs if not passes(argv)]
+    else:
+        with beside([*pytest, *LANE]) as lane:
+            failed = [argv for argv in runs if not passes(argv)]
+        failed += [] if lane.returncode == 0 else [[*pytest, *LANE]]
+        failed += [argv for argv in [[*pytest, *AFTER]] if not passes(argv)]
+    for argv in failed:
+        print(f"Failed: {' '.join(argv)}", flush=True)
+    return EXIT_FAILED if failed else 0
+
+
+@contextlib.contextmanager
+def beside(argv: list[str]) -> Iterator[subprocess.Popen[bytes]]:
+    """Run it meanwhile; what it says is shown when it has ended, not in between."""
+    began_s = time.monotonic()
+    with tempfile.TemporaryFile() as said:
+        running = subprocess.Popen(
+            argv, cwd=ROOT, env=environment(), stdin=subprocess.DEVNULL, stdout=said, stderr=said
+        )
+        try:
+            yield running
+            running.wait()
+        finally:
+            if running.poll() is None:
+                running.terminate()
+                running.wait()
+            print(f"== {' '.join(argv)}", flush=True)
+            said.seek(0)
+            sys.stdout.buffer.write(said.read())
+            sys.stdout.flush()
+            print(told(argv, running.returncode, began_s), flush=True)
 
 
 def passes(argv: Sequence[str]) -> bool:
     print(f"== {' '.join(argv)}", flush=True)
     began_s = time.monotonic()
     done = subprocess.run(argv, cwd=ROOT, env=environment(), stdin=subprocess.DEVNULL, check=False)
-    print(
-        f"== {argv[0]}: {'passed' if done.returncode == 0 else 'FAILED'} in {time.monotonic() - began_s:.0f} s",
-        flush=True,
-    )
+    print(told(argv, done.returncode, began_s), flush=True)
     return done.returncode == 0
+
+
+def told(argv: Sequence[str], code: int, began_s: float) -> str:
+    return f"== {argv[0]}: {'passed' if code == 0 else 'FAILED'} in {time.monotonic() - began_s:.0f} s"
