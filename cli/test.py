@@ -76,9 +76,8 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"Installing Debian packages: {', '.join(missing)}", flush=True)
         install(missing)
     if arguments.tier != "fast":
-        prepare(
-            described(DEFAULT_STACK), cluster_too=True
-        )  # what takes minutes once must not run into a test's time-out
+        # What takes minutes once must not run into a test's time-out.
+        prepare(described(DEFAULT_STACK), cluster_too=True)
     words = [word for word in arguments.pytest if word != "--"]
     pytest = ["pytest", *(["-m", TIERS[arguments.tier]] if TIERS[arguments.tier] else [])]
     if words:
@@ -90,7 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
         with beside([*pytest, *LANE]) as lane:
             failed = [argv for argv in runs if not passes(argv)]
         failed += [] if lane.returncode == 0 else [[*pytest, *LANE]]
-        failed += [argv for argv in [[*pytest, *AFTER]] if not passes(argv)]
+        failed += [] if passes([*pytest, *AFTER]) else [[*pytest, *AFTER]]
     for argv in failed:
         print(f"Failed: {' '.join(argv)}", flush=True)
     return EXIT_FAILED if failed else 0
