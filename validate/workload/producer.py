@@ -64,6 +64,7 @@ class Pace:
 
     def __init__(self, per_s: float | None) -> None:
         self._per_s = per_s
+        self.most = 1.0 if per_s is None else max(1.0, per_s * BEHIND_S)
         self._began_s = time.monotonic()
         self._given_up: dict[int, float] = {}  # lane -> records that were due and are not made up for
 
@@ -72,10 +73,9 @@ class Pace:
             return None
         given_up = self._given_up.get(lane.number, 0.0)
         behind = (time.monotonic() - self._began_s) * self._per_s - given_up - lane.sent
-        most = max(1.0, self._per_s * BEHIND_S)
-        if behind > most:
-            self._given_up[lane.number] = given_up + behind - most
-        return int(min(behind, most))
+        if behind > self.most:
+            self._given_up[lane.number] = given_up + behind - self.most
+        return int(min(behind, self.most))
 
 
 class Sending:
@@ -97,6 +97,7 @@ class Sending:
         self._room = max(spec.block_records, spec.waiting_records // len(self.lanes))
         self._finished: deque[Block] = deque()
         self._open: dict[tuple[int, int, int], Block] = {}
+        self._most_due = 1
         self._fatal: str | None = None
         self.errors: deque[str] = deque(maxlen=100)
         self._producer = Producer({**for_producer(spec), "error_cb": self._on_error}, logger=SILENT)
@@ -118,6 +119,7 @@ class Sending:
         """Blocks as soon as all of their reports are there; at the end those that were left without."""
         rate = self._spec.records_per_s
         pace = Pace(None if rate is None else rate / len(self.lanes))
+        self._most_due = min(int(pace.most), self._spec.block_records, self._room)
         while not ended() and self._fatal is None and not all(lane.done for lane in self.lanes):
             busy = sum(self._send(lane, pace.due(lane)) for lane in self.lanes)
             self._producer.poll(0 if busy and rate is None else TICK_S)
@@ -153,9 +155,7 @@ class Sending:
 
     def _send(self, lane: Lane, due: int | None) -> int:
         """One block at most, so that every partition has its turn."""
-        # librdkafka burns a whole core while more waits for a partition than it may have in flight; of a paced load
-        # that is so only while a broker is away, and the cluster needs that core to come back.
-        if due is not None and lane.open >= self._spec.max_in_flight:
+        if due is not None and not self._has_room(lane, due):
             return 0
         count = min(self._spec.block_records, self._room - lane.in_flight)
         if due is not None:
@@ -176,6 +176,14 @@ class Sending:
         if queued != len(messages):
             self._not_queued(lane, block, messages)
         return count
+
+    def _has_room(self, lane: Lane, due: int) -> bool:
+        """librdkafka burns a whole core while more waits for a partition than it may have in flight. Of a paced load it
+        does so only while a broker is away, and the cluster needs that core to come back. The last block that there is
+        room for is a large one: much shall be under way when a fault bites.
+        """
+        room = self._spec.max_in_flight - lane.open
+        return room > 1 or (room == 1 and (not lane.open or due >= self._most_due))
 
     def _reporter(self, lane: Lane, block: Block) -> Callable[[KafkaError | None, Message], None]:
         offsets, dones, now_us, seq_from = block.offsets, block.dones_us, self._clock.now_us, block.seq_from

@@ -47,11 +47,11 @@ def violations(summary: dict[str, Any]) -> dict[str, int]:
 def test_all_kinds_at_once_leave_a_ledger_that_passes(work: Workloads, reading_spark: SparkSession) -> None:
     readers = [work.start("consumer", f"c{n}", group="kastellan-readers") for n in (1, 2)]
     writer = work.start("producer", "w1", records_per_s=1000)
-    read_to_the_end(
-        readers, 1
-    )  # a young cluster makes the topic of its groups first: that is no outage of these topics
+    # A young cluster makes the topic of its groups first: that is no outage of these topics.
+    read_to_the_end(readers, 1)
     witnesses = [work.start("probe", name, witness=name, interval_ms=500) for name in ("running", "fresh")]
-    writer.reaches("acked", 3000)
+    assert wait_until(lambda: all(probes_of(one) >= 20 for one in witnesses), timeout_s=60), [w.said for w in witnesses]
+    writer.reaches("acked", writer.total("acked") + 3000)
     tallies = [one.end() for one in witnesses]
     assert not any(tally["failed"] for tally in tallies), [one.said for one in witnesses]
     sent = writer.end()
@@ -71,6 +71,11 @@ def test_all_kinds_at_once_leave_a_ledger_that_passes(work: Workloads, reading_s
         (w, k) for w in ("running", "fresh") for k in ("write", "read")
     }
     assert len(work.rows("watermarks")) > 10
+
+
+def probes_of(witness: Running) -> int:
+    told: dict[str, Any] = next((said for said in reversed(witness.said) if "ok" in said), {"ok": {}})
+    return int(sum(told["ok"].values()))
 
 
 def read_to_the_end(readers: list[Running], count: int) -> None:
