@@ -296,6 +296,21 @@ class Workplace:
             self._check_group(f"{group}-rights", topics[0].name)
 
     def _check_group(self, group: str, topic: str) -> None:
+        """A young cluster only just makes the topic of its groups: until then brokers refuse what they will allow."""
+        told: list[ClusterSilent] = []
+
+        def known() -> bool:
+            try:
+                self._try_group(group, topic)
+            except ClusterSilent as error:
+                told[:] = [error]
+                return False
+            return True
+
+        if not wait_until(known, timeout_s=TOPIC_BOUND_S, every_s=0.2):
+            raise told[0]
+
+    def _try_group(self, group: str, topic: str) -> None:
         """A commit of nothing tells whether the group may be read, and leaves a group that can be described."""
         asked = [ConsumerGroupTopicPartitions(group, [TopicPartition(topic, 0, 0)])]
         future = self._client.alter_consumer_group_offsets(asked, request_timeout=ANSWER_S)[group]
@@ -345,7 +360,8 @@ class Workplace:
             if error.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
                 raise
             raise ClusterSilent(
-                f"The cluster refuses {operation} of {kind.lower()} {name}.", details=error.args[0].str()
+                f"The cluster refuses {operation} of {kind.lower()} {name}.",
+                details=f"{error.args[0].name()}: {error.args[0].str()}",
             ) from error
 
     def _missing(self, operation: str, kind: str, name: str) -> UsageError:
