@@ -39,7 +39,7 @@ class Lane:
 
     def __init__(self, number: int, topic: str, partition: int, spec: ProducerSpec, total: int | None) -> None:
         self.number, self.topic, self.partition, self.total = number, topic, partition, total
-        self.sent = self.reported = self.acked = self.open = 0
+        self.sent = self.reported = self.acked = 0
         self._filler = Filler(spec.run_id, spec.name, topic, partition, spec.value_bytes)
         self._chance = random.Random(f"{spec.seed}/{spec.name}/{topic}/{partition}")  # noqa: S311  to be repeatable
 
@@ -97,7 +97,6 @@ class Sending:
         self._room = max(spec.block_records, spec.waiting_records // len(self.lanes))
         self._finished: deque[Block] = deque()
         self._open: dict[tuple[int, int, int], Block] = {}
-        self._most_due = 1
         self._fatal: str | None = None
         self.errors: deque[str] = deque(maxlen=100)
         self._producer = Producer({**for_producer(spec), "error_cb": self._on_error}, logger=SILENT)
@@ -119,7 +118,6 @@ class Sending:
         """Blocks as soon as all of their reports are there; at the end those that were left without."""
         rate = self._spec.records_per_s
         pace = Pace(None if rate is None else rate / len(self.lanes))
-        self._most_due = min(int(pace.most), self._spec.block_records, self._room)
         while not ended() and self._fatal is None and not all(lane.done for lane in self.lanes):
             busy = sum(self._send(lane, pace.due(lane)) for lane in self.lanes)
             self._producer.poll(0 if busy and rate is None else TICK_S)
@@ -155,8 +153,6 @@ class Sending:
 
     def _send(self, lane: Lane, due: int | None) -> int:
         """One block at most, so that every partition has its turn."""
-        if due is not None and not self._has_room(lane, due):
-            return 0
         count = min(self._spec.block_records, self._room - lane.in_flight)
         if due is not None:
             count = min(count, due)
@@ -168,7 +164,6 @@ class Sending:
             return 0
         block, values = lane.fill(count, self._clock.now_us())
         self._open[block.name] = block
-        lane.open += 1
         self._reserve(block)
         messages: list[dict[str, Any]] = [{"value": value} for value in values]
         report = self._reporter(lane, block)
@@ -176,14 +171,6 @@ class Sending:
         if queued != len(messages):
             self._not_queued(lane, block, messages)
         return count
-
-    def _has_room(self, lane: Lane, due: int) -> bool:
-        """librdkafka burns a whole core while more waits for a partition than it may have in flight. Of a paced load it
-        does so only while a broker is away, and the cluster needs that core to come back. The last block that there is
-        room for is a large one: much shall be under way when a fault bites.
-        """
-        room = self._spec.max_in_flight - lane.open
-        return room > 1 or (room == 1 and (not lane.open or due >= self._most_due))
 
     def _reporter(self, lane: Lane, block: Block) -> Callable[[KafkaError | None, Message], None]:
         offsets, dones, now_us, seq_from = block.offsets, block.dones_us, self._clock.now_us, block.seq_from
@@ -201,7 +188,7 @@ class Sending:
             lane.reported += 1
             block.missing -= 1
             if not block.missing:
-                self._close(lane, block)
+                self._close(block)
 
         return report
 
@@ -219,10 +206,9 @@ class Sending:
                 lane.reported += 1
                 block.missing -= 1
         if not block.missing:
-            self._close(lane, block)
+            self._close(block)
 
-    def _close(self, lane: Lane, block: Block) -> None:
-        lane.open -= 1
+    def _close(self, block: Block) -> None:
         self._finished.append(self._open.pop(block.name))
 
     def _on_error(self, error: KafkaError) -> None:

@@ -127,16 +127,6 @@ def test_a_producer_without_a_cluster_ends_in_time_and_knows_nothing() -> None:
     assert {one.outcome(0) for one in left} == {("unknown", None)}
 
 
-def test_of_a_paced_load_no_more_waits_than_may_be_in_flight_and_the_last_is_much() -> None:
-    given = {**GIVEN, "records_per_s": 400, "flush_s": 0.1, "max_in_flight": 3}
-    sending = producer.Sending(spec.ProducerSpec.parse(given), Clock(), lambda _: None)
-    until_s = time.monotonic() + 2.5
-    left = list(sending.run(lambda: time.monotonic() > until_s))
-    sizes = {lane: [len(block) for block in left if block.lane == lane] for lane in range(4)}
-    assert [len(lane) for lane in sizes.values()] == [3, 3, 3, 3]
-    assert all(lane[-1] == 100 and max(lane[:-1]) < 100 for lane in sizes.values()), sizes
-
-
 def test_an_orphan_does_not_wait_for_reports(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(producer, "ALONE_S", 0.2)
     sending = producer.Sending(spec.ProducerSpec.parse({**GIVEN, "count": 5, "flush_s": 60}), Clock(), lambda _: None)
