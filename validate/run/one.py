@@ -110,7 +110,8 @@ def _run(context: Context, scenario: Scenario, entry: Entry) -> None:
     finally:
         with contextlib.suppress(KastellanError):
             place.remove(made)
-            own.close()
+            if made:
+                own.close()
         place.remove_group(group)
 
 
@@ -162,7 +163,8 @@ def _happen(
             # After Ctrl-C or a crash nobody waits for the writers: what they had not heard of stays unknown.
             try:
                 for told in load.finish(hopeless=entry.unhealed) if orderly else ():
-                    entry.settle("unknown", told)
+                    known = any(told in reason for reason in entry.reasons)
+                    entry.settle("unknown", "" if known else told)
             finally:
                 expectation.workload_died = not load.workloads.all_well
                 load.workloads.kill()

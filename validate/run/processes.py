@@ -133,9 +133,13 @@ class Workloads:
         return total
 
     def end(self, which: Iterable[Workload], *, bound_s: float = END_S) -> list[str]:
-        """Ask to end in order and wait; returns what went wrong, in words. Who does not end is killed."""
+        """Ask to end in order and wait; returns what went wrong, in words. Who does not end is killed.
+
+        That goes for those as well that were gone before they were asked.
+        """
         told: list[str] = []
-        asked = [one for one in which if one.process.poll() is None]
+        ending = list(which)
+        asked = [one for one in ending if one.process.poll() is None]
         for one in asked:
             with contextlib.suppress(ProcessLookupError):
                 one.process.send_signal(signal.SIGTERM)
@@ -146,7 +150,7 @@ class Workloads:
                 one.process.kill()
                 one.process.wait()
                 told.append(f"{one.kind} {one.name} did not end within {bound_s:.0f} s and was killed")
-        for one in asked:
+        for one in ending:
             if one.process.returncode == 0:
                 one.done.wait(5)  # its last words are read by another thread
             if (problem := one.ended_badly) and not any(one.name in words for words in told):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from validate.workload.clock import Clock
     from validate.workload.spec import ProducerSpec
 
-ALONE_S = 5.0
+ALONE_S = 5.0  # how long reports are waited for when nobody waits for the ledger
 TICK_S = 0.005
 BEHIND_S = 1.0  # how much of a pace that was missed is made up for
 
@@ -64,7 +64,6 @@ class Pace:
 
     def __init__(self, per_s: float | None) -> None:
         self._per_s = per_s
-        self.most = 1.0 if per_s is None else max(1.0, per_s * BEHIND_S)
         self._began_s = time.monotonic()
         self._given_up: dict[int, float] = {}  # lane -> records that were due and are not made up for
 
@@ -73,9 +72,10 @@ class Pace:
             return None
         given_up = self._given_up.get(lane.number, 0.0)
         behind = (time.monotonic() - self._began_s) * self._per_s - given_up - lane.sent
-        if behind > self.most:
-            self._given_up[lane.number] = given_up + behind - self.most
-        return int(min(behind, self.most))
+        most = max(1.0, self._per_s * BEHIND_S)
+        if behind > most:
+            self._given_up[lane.number] = given_up + behind - most
+        return int(min(behind, most))
 
 
 class Sending:
@@ -188,7 +188,7 @@ class Sending:
             lane.reported += 1
             block.missing -= 1
             if not block.missing:
-                self._close(block)
+                self._finished.append(self._open.pop(block.name))
 
         return report
 
@@ -206,10 +206,7 @@ class Sending:
                 lane.reported += 1
                 block.missing -= 1
         if not block.missing:
-            self._close(block)
-
-    def _close(self, block: Block) -> None:
-        self._finished.append(self._open.pop(block.name))
+            self._finished.append(self._open.pop(block.name))
 
     def _on_error(self, error: KafkaError) -> None:
         self.errors.append(f"{error.name()}: {error.str()}")

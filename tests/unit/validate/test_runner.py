@@ -19,7 +19,7 @@ from validate.__main__ import main
 from validate.faults.errors import NotHealed
 from validate.faults.record import OpenFault, Record
 from validate.ledger.from_json import arrow_schema
-from validate.run import one, runner
+from validate.run import one, own_topics, runner
 from validate.run.checks import broke_silence, not_refused
 from validate.run.expected import Forecast
 from validate.run.folder import Entry, RunFolder, worst
@@ -125,6 +125,8 @@ def test_a_workload_that_is_killed_is_told_with_the_signal(tmp_path: Path, monke
     started.process.kill()
     started.process.wait()
     assert "died with signal 9" in died(made)
+    assert not made.all_well
+    assert ["died with signal 9" in words for words in made.end(made.all)] == [True], "gone before it was asked"
     made.kill()
     assert not list((tmp_path / "ledger").glob("spec-*"))
 
@@ -194,6 +196,36 @@ def test_two_runs_on_one_cluster_are_refused(tmp_path: Path) -> None:
         fcntl.flock(held, fcntl.LOCK_EX)
         with pytest.raises(UsageError, match="Another run works"):
             runner.run(at_hand, wish("baseline"))
+
+
+def test_heal_keeps_away_from_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = described(tmp_path)
+    with (tmp_path / "run.lock").open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        assert main(["heal", "--cluster", str(path)]) == 64
+    assert "Another run works" in capsys.readouterr().err
+
+
+def test_topics_of_a_run_that_died_are_removed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    removed: list[tuple[str, list[str]]] = []
+
+    class Place:
+        def __init__(self, _cluster: Any, user: str) -> None:
+            self.user = user
+
+        def remove(self, names: list[str]) -> None:
+            removed.append((self.user, names))
+
+    monkeypatch.setattr(own_topics, "Workplace", Place)
+    own = own_topics.OwnTopics(cluster(tmp_path))
+    assert own.remove() == []
+    own.open("validator", ["kastellan-one"])
+    assert own_topics.OwnTopics(cluster(tmp_path)).remove() == ["kastellan-one"]
+    assert own.remove() == []
+    assert removed == [("validator", ["kastellan-one"])]
+    own.path.write_text("{")
+    with pytest.raises(UsageError, match="is broken"):
+        own.remove()
 
 
 def test_without_ssh_a_scenario_with_faults_is_unknown_and_one_without_applies(tmp_path: Path) -> None:

@@ -126,6 +126,13 @@ def test_a_majority_of_voters_is_needed(brokers: int, away: int, kept: bool, tmp
     assert keeps_quorum(cluster(tmp_path, brokers, mode="zookeeper"), at_hand.hosts[:away])
 
 
+def test_what_a_dead_workload_left_in_the_air_is_its_own_doing_and_nothing_else_is(tmp_path: Path) -> None:
+    made = Expectation(scenarios.load("baseline"), cluster(tmp_path), "g")
+    alive = made.content()["anomalies"]
+    made.workload_died = True
+    assert alive.keys() - made.content()["anomalies"].keys() == {"unacked-read", "unacked-absent"}
+
+
 def bound(name: str, controller: int, folder: Path, **changes: Any) -> dict[str, Any]:
     at_hand, found = cluster(folder, **changes), scenarios.load(name)
     made = Expectation(found, at_hand, "g")
