@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
     for done in repair(stack):
         print(done)
     known = exists(stack)
-    if not known and record_of(stack) is None and not (HOME / stack).exists():
+    if not known and record_of(stack) is None and not state_of(HOME / stack, purge=arguments.purge):
         print(f"There is nothing of stack {stack} to take down.")
         return 0
     if known:
@@ -70,10 +70,12 @@ def confirm(stack: str) -> None:
 
 
 def remove_state(folder: Path, *, purge: bool) -> None:
-    if not folder.exists():
-        return
-    for entry in folder.iterdir():
-        if entry.name != KEPT or purge:
-            shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
-    if not any(folder.iterdir()):
+    for entry in state_of(folder, purge=purge):
+        shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
+    if folder.exists() and not any(folder.iterdir()):
         folder.rmdir()
+
+
+def state_of(folder: Path, *, purge: bool) -> list[Path]:
+    """What of it `down` removes."""
+    return [entry for entry in folder.iterdir() if entry.name != KEPT or purge] if folder.exists() else []

@@ -380,3 +380,12 @@ def test_up_fails_with_its_proof(code: int, exit_code: int, told: str, monkeypat
         up.proof_phase(plan, consent=True)
     assert failure.value.exit_code == exit_code
     assert said[0][-1] == "--allow-faults"
+
+
+def test_down_has_nothing_to_do_where_only_reports_are_left(tmp_path: Path) -> None:
+    assert down.state_of(tmp_path / "never", purge=False) == []
+    (tmp_path / "runs").mkdir()
+    assert down.state_of(tmp_path, purge=False) == []
+    assert down.state_of(tmp_path, purge=True) == [tmp_path / "runs"]
+    (tmp_path / "version").touch()
+    assert down.state_of(tmp_path, purge=False) == [tmp_path / "version"]
