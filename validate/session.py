@@ -8,6 +8,7 @@ import re
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
@@ -154,6 +155,8 @@ def start(
     if jars:
         settings["spark.jars"] = ",".join(jars)
     if master is None or master.startswith("local"):
+        # Tasks on this machine are to find the packages that the driver has, whatever `python3` is on PATH.
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         settings["spark.driver.memory"] = os.environ.get("KASTELLAN_SPARK_MEMORY", "2g")
         settings["spark.driver.bindAddress"] = "127.0.0.1"
         settings["spark.driver.host"] = "127.0.0.1"

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import socket
-import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -39,8 +37,6 @@ class Context:
         if self._spark is None:
             from validate import readback, session  # noqa: PLC0415  Spark's modules, only now
 
-            # Tasks on this machine are to find the packages that the driver has, whatever `python3` is on PATH.
-            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
             size = LARGE_BYTES if self.large else PACED_BYTES
             self._spark = session.start(master=self.spark_master, size_bytes=size, jars=readback.jars())
         return self._spark

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,20 +54,25 @@ def test_all_kinds_at_once_leave_a_ledger_that_passes(work: Workloads, reading_s
     assert wait_until(lambda: all(probes_of(one) >= 20 for one in witnesses), timeout_s=60), [w.said for w in witnesses]
     writer.reaches("acked", writer.total("acked") + 3000)
     tallies = [one.end() for one in witnesses]
-    assert not any(tally["failed"] for tally in tallies), [one.said for one in witnesses]
     sent = writer.end()
     assert sent["in_flight"] == 0
     assert not list(work.folder.glob("*.json")), "a spec with secrets was left behind"
     probed = sum(n for tally in tallies for name, n in tally["ok"].items() if name.startswith("write"))
-    written = sum(sent["acked"].values()) + probed
-    read_to_the_end(readers, written)
+    acked = sum(sent["acked"].values()) + probed
+    read_to_the_end(readers, acked)
     for one in readers:
         one.end()
     groups = {"kastellan-readers": {"topics": list(SHAPES), "from": "earliest"}}
-    summary, read = work.judged(reading_spark, {"groups": groups})
+    bounds = {"write_s": 12, "read_s": 12}
+    expect = {"groups": groups, "outage": {"fresh": bounds, "running": bounds, "topics": list(SHAPES)}}
+    summary, read = work.judged(reading_spark, expect)
     assert (summary["verdict"], violations(summary), read.problems) == ("passed", {}, []), summary["reasons"]
-    assert summary["checked"]["sent"] == summary["acked"]["found"] == summary["checked"]["log"] == written
-    assert summary["checked"]["delivered"] >= written
+    # A machine that is busy may let a probe wait too long; brokers that refuse one are another matter.
+    assert {r["error"] for r in work.rows("probes") if r["outcome"] != "ok"} <= {"_TIMED_OUT", "_MSG_TIMED_OUT"}
+    late = sum(1 for r in work.rows("sent") if r["outcome"] == "unknown")
+    assert (summary["checked"]["sent"], summary["acked"]["found"]) == (acked + late, acked)
+    assert acked <= summary["checked"]["log"] <= acked + late
+    assert summary["checked"]["delivered"] >= acked
     assert {(r["witness"], r["kind"]) for r in work.rows("probes")} == {
         (w, k) for w in ("running", "fresh") for k in ("write", "read")
     }
@@ -174,7 +180,22 @@ def test_a_refusal_is_told_from_doubt_and_from_delay(
     assert summary["counts"]["outage"]["allowed"] >= 1
 
 
-_FLIP = "import sys; f = open(sys.argv[1], 'r+b'); f.seek(0, 2); at = f.tell() // 2; f.seek(at); b = f.read(1)[0]; f.seek(at); f.write(bytes([b ^ 1]))"
+# By the heads of the batches to the middle one, as a first batch may hold most of the log: its last byte is a value's.
+_FLIP = """
+import sys
+with open(sys.argv[1], "r+b") as log:
+    ends, at, size = [], 0, log.seek(0, 2)
+    while at < size:
+        log.seek(at + 8)
+        at += 12 + int.from_bytes(log.read(4), "big")
+        ends.append(at)
+    assert len(ends) > 2, ends
+    at = ends[len(ends) // 2] - 1
+    log.seek(at)
+    byte = log.read(1)[0]
+    log.seek(at)
+    log.write(bytes([byte ^ 1]))
+"""
 
 
 def test_a_byte_flipped_on_the_disk_is_unreadable_from_there(
@@ -187,7 +208,7 @@ def test_a_byte_flipped_on_the_disk_is_unreadable_from_there(
     leader, _ = in_sync(work.client, "kastellan-w-one")
     host = next(host["name"] for host in cluster.document()["hosts"] if host["node_id"] == leader)
     log = f"{cluster.document()['data_dirs'][0]}/kastellan-w-one-0/00000000000000000000.log"
-    cluster.lab.ssh(host, f'sudo python3 -c "{_FLIP}" {log}')
+    cluster.lab.ssh(host, f"sudo python3 -c {shlex.quote(_FLIP)} {log}")
     summary, read = work.judged(reading_spark)
     broken = next(one for one in read.bounds if one.topic == "kastellan-w-one")
     assert broken.read_to is not None
