@@ -13,7 +13,7 @@ from confluent_kafka.admin._resource import ResourceType
 
 from common.errors import UnreadableError
 from common.wait import wait_until
-from validate.workload.settings import COMMON, SILENT
+from validate.workload.settings import COMMON, PATIENT, SILENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -50,7 +50,7 @@ class Taken:
 
 def take(client: Mapping[str, Any], topics: Iterable[tuple[str, int]], *, wait_s: float) -> Taken:
     """Bounds of every partition that has a leader; whatever is open or missing after the wait is told."""
-    admin = AdminClient({**COMMON, **client}, logger=SILENT)
+    admin = AdminClient({**COMMON, **PATIENT, **client}, logger=SILENT)
     shapes = dict(topics)
     facts = _facts(admin, list(shapes))
     places = [(topic, p) for topic, count in shapes.items() for p in range(count)]

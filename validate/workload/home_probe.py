@@ -13,7 +13,7 @@ from confluent_kafka.admin._listoffsets import OffsetSpec
 from validate.workload import entries
 from validate.workload.home import Home
 from validate.workload.probe import POLL_S, Notes, Reader, Writer
-from validate.workload.settings import COMMON, SILENT
+from validate.workload.settings import COMMON, PATIENT, SILENT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -133,7 +133,7 @@ class Marks:
 
     def __init__(self, spec: ProbeSpec, home: Home) -> None:
         self._lanes, self._append, self._clock = spec.lanes, home.journal.append, home.clock
-        self._admin = AdminClient({**COMMON, **spec.client}, logger=SILENT)
+        self._admin = AdminClient({**COMMON, **PATIENT, **spec.client}, logger=SILENT)
         self._asked: dict[Any, Any] = {}
         self._lane = {place: number for number, place in enumerate(self._lanes)}
 
