@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.sparks import spark_session
+from tests.system.cluster.workloads import SHAPES, Workloads, drop_topics, make_topics
 from tests.system.kafka_cluster import Cluster
 from tests.system.lab import Lab, copy_checkout, new_lab
 from validate import readback
@@ -54,3 +55,15 @@ def reading_spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSes
     )
     with spark_session(scratch=str(folder), jars=readback.jars()) as one:
         yield one
+
+
+@pytest.fixture
+def work(cluster: Cluster, tmp_path: Path) -> Iterator[Workloads]:
+    """Fresh topics and an empty ledger."""
+    client = cluster.bundle("validator")
+    drop_topics(client, list(SHAPES))
+    make_topics(client, SHAPES, **{"min.insync.replicas": "2"})
+    made = Workloads(tmp_path, client, {name: partitions for name, (partitions, _) in SHAPES.items()})
+    yield made
+    made.end()
+    drop_topics(client, list(SHAPES))

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import random
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient
 
 from common.wait import wait_until
-from tests.system.cluster.workloads import Running, Workloads, drop_topics, make_topics
+from tests.system.cluster.workloads import SHAPES, Running, Workloads, in_sync, violations
 from tests.system.kafka_cluster import SILENT, Cluster
 from validate import readback
 from validate.readback.read import kafka_records
@@ -20,29 +18,9 @@ from validate.workload import bulk
 from validate.workload.seal import seal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pyspark.sql import SparkSession
 
 pytestmark = [pytest.mark.system, pytest.mark.spark]
-
-SHAPES = {"kastellan-w-one": (1, 2), "kastellan-w-four": (4, 3)}
-
-
-@pytest.fixture
-def work(cluster: Cluster, tmp_path: Path) -> Iterator[Workloads]:
-    """Fresh topics and an empty ledger."""
-    client = cluster.bundle("validator")
-    drop_topics(client, list(SHAPES))
-    make_topics(client, SHAPES, **{"min.insync.replicas": "2"})
-    made = Workloads(tmp_path, client, {name: partitions for name, (partitions, _) in SHAPES.items()})
-    yield made
-    made.end()
-    drop_topics(client, list(SHAPES))
-
-
-def violations(summary: dict[str, Any]) -> dict[str, int]:
-    return {name: counts["violation"] for name, counts in summary["counts"].items() if counts["violation"]}
 
 
 def test_all_kinds_at_once_leave_a_ledger_that_passes(work: Workloads, reading_spark: SparkSession) -> None:
@@ -144,12 +122,6 @@ def test_nothing_secret_is_in_plans_and_event_logs(work: Workloads, reading_spar
         assert "BEGIN" not in text
 
 
-def in_sync(client: dict[str, Any], topic: str) -> tuple[int, list[int]]:
-    """Leader and in-sync replicas of its first partition."""
-    found = AdminClient(client, logger=SILENT).list_topics(topic, timeout=20).topics[topic].partitions[0]
-    return found.leader, list(found.isrs)
-
-
 def test_a_refusal_is_told_from_doubt_and_from_delay(
     cluster: Cluster, work: Workloads, reading_spark: SparkSession
 ) -> None:
@@ -178,45 +150,6 @@ def test_a_refusal_is_told_from_doubt_and_from_delay(
     assert {("running", "refused", "NOT_ENOUGH_REPLICAS"), ("w1", "acked", None)} <= seen
     assert {outcome for producer, outcome, _ in seen if producer == "w1"} == {"acked"}
     assert summary["counts"]["outage"]["allowed"] >= 1
-
-
-# By the heads of the batches to the middle one, as a first batch may hold most of the log: its last byte is a value's.
-_FLIP = """
-import sys
-with open(sys.argv[1], "r+b") as log:
-    ends, at, size = [], 0, log.seek(0, 2)
-    while at < size:
-        log.seek(at + 8)
-        at += 12 + int.from_bytes(log.read(4), "big")
-        ends.append(at)
-    assert len(ends) > 2, ends
-    at = ends[len(ends) // 2] - 1
-    log.seek(at)
-    byte = log.read(1)[0]
-    log.seek(at)
-    log.write(bytes([byte ^ 1]))
-"""
-
-
-def test_a_byte_flipped_on_the_disk_is_unreadable_from_there(
-    cluster: Cluster, work: Workloads, reading_spark: SparkSession
-) -> None:
-    """Behind the broker's back, on the leader: what is before can be read, what is after is nobody's loss to claim."""
-    writer = work.start("producer", "w1", records_per_s=2000, linger_ms=20)
-    writer.reaches("acked", 5000)
-    writer.end()
-    leader, _ = in_sync(work.client, "kastellan-w-one")
-    host = next(host["name"] for host in cluster.document()["hosts"] if host["node_id"] == leader)
-    log = f"{cluster.document()['data_dirs'][0]}/kastellan-w-one-0/00000000000000000000.log"
-    cluster.lab.ssh(host, f"sudo python3 -c {shlex.quote(_FLIP)} {log}")
-    summary, read = work.judged(reading_spark)
-    broken = next(one for one in read.bounds if one.topic == "kastellan-w-one")
-    assert broken.read_to is not None
-    assert 0 < broken.read_to < broken.end_offset
-    assert read.problems == [f"kastellan-w-one-0 is unreadable from offset {broken.read_to}"]
-    assert (summary["verdict"], violations(summary)) == ("failed", {"unreadable": 1})
-    assert summary["acked"]["undecided"] == broken.end_offset - broken.read_to
-    assert summary["acked"]["lost"] == 0
 
 
 def test_what_is_too_large_is_refused(work: Workloads) -> None:

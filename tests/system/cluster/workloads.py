@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 import time
@@ -24,11 +25,16 @@ from validate.workload.seal import seal
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from tests.system.kafka_cluster import Cluster
     from validate.readback import ReadBack
 
+SPOIL = Path(__file__).with_name("spoil_log.py")
 ROOT = Path(__file__).resolve().parents[2]
 START_S = 60
 END_S = 60
+
+
+SHAPES = {"kastellan-w-one": (1, 2), "kastellan-w-four": (4, 3)}
 
 
 def make_topics(client: dict[str, Any], shapes: dict[str, tuple[int, int]], **config: str) -> None:
@@ -47,6 +53,27 @@ def drop_topics(client: dict[str, Any], names: list[str]) -> None:
     for future in (admin.delete_topics(there) if there else {}).values():
         future.result(timeout=30)
     assert wait_until(lambda: not set(names) & set(admin.list_topics(timeout=10).topics), timeout_s=30)
+
+
+def in_sync(client: dict[str, Any], topic: str) -> tuple[int, list[int]]:
+    """Leader and in-sync replicas of its first partition."""
+    found = AdminClient(client, logger=SILENT).list_topics(topic, timeout=20).topics[topic].partitions[0]
+    return found.leader, list(found.isrs)
+
+
+def violations(summary: dict[str, Any]) -> dict[str, int]:
+    return {name: counts["violation"] for name, counts in summary["counts"].items() if counts["violation"]}
+
+
+def host_of(cluster: Cluster, node_id: int) -> str:
+    return next(str(host["name"]) for host in cluster.document()["hosts"] if host["node_id"] == node_id)
+
+
+def spoil(cluster: Cluster, node_id: int, topic: str, how: str) -> int:
+    """Behind a broker's back, in the first segment of the first partition; from which offset on."""
+    log = f"{cluster.document()['data_dirs'][0]}/{topic}-0/00000000000000000000.log"
+    script = shlex.quote(SPOIL.read_text(encoding="utf-8"))
+    return int(cluster.lab.ssh(host_of(cluster, node_id), f"sudo python3 -c {script} {how} {log}"))
 
 
 @dataclass
@@ -69,11 +96,11 @@ class Workloads:
         return {"run_id": self.run_id, "name": name, "ledger": str(self.ledger), "client": self.client,
                 "topics": topics, "clock": "here", "clock_offset_ns": self.offset_ns, **more}  # fmt: skip
 
-    def start(self, kind: str, name: str, **more: Any) -> Running:
+    def start(self, kind: str, name: str, module: str = "validate.workload", **more: Any) -> Running:
         path = self.folder / f"{name}.json"
         path.write_text(json.dumps(self.spec(name, **more)), encoding="utf-8")
         path.chmod(0o600)
-        argv = [sys.executable, "-m", "validate.workload", kind, str(path)]
+        argv = [sys.executable, "-m", module, kind, str(path)]
         out = self.folder / f"{name}.out"
         with out.open("wb") as file:
             process = subprocess.Popen(argv, cwd=ROOT, stdin=subprocess.PIPE, stdout=file, stderr=subprocess.STDOUT)
