@@ -17,6 +17,7 @@ from validate.faults.kinds import KINDS, with_defaults
 
 FOLDER = Path(__file__).with_name("scenarios")
 SCHEMA_FILE = Path(__file__).with_name("scenario.schema.json")
+COMPUTED = ("failover", "silence")  # outage bounds made of the cluster's own time-outs
 SUITES = ("smoke", "load", "failover", "all")
 # SCENARIOS' defaults: what a living workload does at least.
 PROGRESS = {"acked_per_partition": 200, "phase_s": 10, "in_flight_at_bite": 100}
@@ -218,9 +219,9 @@ def _check_sense(scenario: Scenario, place: str) -> None:
 
 def _check_outage(scenario: Scenario, place: str) -> None:
     expect = scenario.expect
-    if expect.outage == "failover" and not any(topic.spare for topic in scenario.topics):
+    if expect.outage in COMPUTED and not any(topic.spare for topic in scenario.topics):
         _never(place, "an outage bound holds for topics with replication above min.insync.replicas: there is none")
-    if expect.outage == "failover" and not scenario.disturbs:
+    if expect.outage in COMPUTED and not scenario.disturbs:
         _never(place, "an outage of a failover is expected, and no fault")
     if expect.refused and all(topic.spare for topic in scenario.topics):
         _never(place, "a refusal is expected, and every topic stays writable with one replica less")

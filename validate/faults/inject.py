@@ -27,6 +27,7 @@ BEGIN_BOUND_S = STOP_BOUND_S + 40.0
 HEAL_BOUND_S = 240.0
 PORT_BOUND_S = 180.0
 CONNECT_TIMEOUT_S = 2.0
+FELT_BOUND_S = 5.0
 
 
 def answers(host: Host, port: int) -> bool:
@@ -49,6 +50,8 @@ class Field:
     port_answers: Callable[[Host, int], bool] = answers
     say: Callable[[str], None] = lambda _: None
     port_bound_s: float = PORT_BOUND_S
+    felt: Callable[[], bool] | None = None
+    """Whether the load is caught by what is broken: a cut that is proven by its first packet has hardly hit it yet."""
 
 
 @dataclass
@@ -118,6 +121,9 @@ def _strike(place: Field, kind: str, blow: _Blow) -> datetime:
                 raise FaultError(f"{kind} on {name} did not bite: port {port} still answers.", details=seen)
             seen = f"{seen}; port {port} is dead"
     place.say(f"{kind} {name}: {seen}")
+    if place.felt is not None:
+        # Without an effect in time it bit all the same; the judge counts what was in flight then.
+        wait_until(place.felt, timeout_s=FELT_BOUND_S)
     return place.ledger.write(kind, name, "bit", seen)
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 FRESH_FACTOR = 1.3
 RUNNING_FACTOR = 2.0
+SILENCE_S = 3.0  # what a client loses on an address that does not even refuse it: a probe's own time-out
 OFFSETS_PARTITIONS = 50
 HASH_BITS = 32
 
@@ -181,7 +182,8 @@ class Expectation:
             fresh_s, running_s = wanted["fresh_s"], wanted["running_s"]
         else:
             time_s = self.cluster.timeouts.session_s + (self.cluster.timeouts.election_s if self.controller_hit else 0)
-            fresh_s, running_s = FRESH_FACTOR * time_s, RUNNING_FACTOR * time_s
+            more_s = SILENCE_S if wanted == "silence" else 0.0
+            fresh_s, running_s = FRESH_FACTOR * time_s + more_s, RUNNING_FACTOR * time_s + more_s
         topics = [t.name for t in self.scenario.topics if t.spare] if self.scenario.disturbs else None
         bounds: dict[str, Any] = {
             name: {"write_s": round(value, 3), "read_s": round(value, 3)}

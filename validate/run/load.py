@@ -65,6 +65,10 @@ class Load:
     def everywhere(self) -> list[str]:
         return [f"{topic.name}-{index}" for topic in self._scenario.topics for index in range(topic.partitions)]
 
+    def caught(self) -> bool:
+        """Whether as many sends hang as are to be in flight when a fault bites."""
+        return self.workloads.in_flight() >= self._scenario.progress["in_flight_at_bite"] * MARGIN
+
     def phase(
         self, name: str, needed: Iterable[str], *, since: tuple[float, dict[str, int]] | None = None
     ) -> list[str]:

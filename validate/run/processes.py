@@ -132,6 +132,10 @@ class Workloads:
                 total[name] = total.get(name, 0) + count
         return total
 
+    def in_flight(self) -> int:
+        """What the producers last said of what they had sent and not heard of."""
+        return sum(one.facts.get("in_flight", 0) for one in self.of("producer"))
+
     def end(self, which: Iterable[Workload], *, bound_s: float = END_S) -> list[str]:
         """Ask to end in order and wait; returns what went wrong, in words. Who does not end is killed.
 

@@ -81,7 +81,7 @@ class Story:
             self._operate(step)
             self.load.note("during", *since)
             return
-        place = Field(cluster, self.ledger, self.context.record, say=self._say)
+        place = Field(cluster, self.ledger, self.context.record, say=self._say, felt=self.load.caught)
         with broken(place, step.fault or "", hosts, step.options, in_turn=step.in_turn) as bite:
             self._hold(step, foreseen)
             down = {host.node_id for host in hosts}

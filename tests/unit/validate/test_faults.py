@@ -76,6 +76,20 @@ def test_a_fault_is_written_down_and_healed(kind: str, options: dict[str, str], 
     assert place.record.all() == []
 
 
+def test_a_bite_is_noted_once_the_load_is_caught_by_it(tmp_path: Path) -> None:
+    place = field(tmp_path, Remembering(), never_dies=True)
+    noted: list[int] = []
+
+    def felt() -> bool:
+        noted.append(len(lines(tmp_path)))
+        return len(noted) > 2
+
+    place.felt = felt
+    with broken(place, "isolate", [place.cluster.hosts[0]], {"cut": "nodes"}):
+        assert noted == [1, 1, 1], "only the beginning was written down while the load was not caught yet"
+        assert [phase for _, _, phase in lines(tmp_path)] == ["begin", "bit"]
+
+
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, SystemExit])
 def test_whatever_happens_inside_hosts_are_healed(error: type[BaseException], tmp_path: Path) -> None:
     place = field(tmp_path, Remembering())
