@@ -6,6 +6,7 @@ import contextlib
 import signal
 import socket
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -50,8 +51,9 @@ class Field:
     port_answers: Callable[[Host, int], bool] = answers
     say: Callable[[str], None] = lambda _: None
     port_bound_s: float = PORT_BOUND_S
-    felt: Callable[[], bool] | None = None
-    """Whether the load is caught by what is broken: a cut that is proven by its first packet has hardly hit it yet."""
+    felt: Callable[[float], bool] | None = None
+    """Whether the load is caught by what was broken, by what it told since that monotonic time: a cut that is proven by
+    its first packet has hardly hit it yet."""
 
 
 @dataclass
@@ -121,9 +123,10 @@ def _strike(place: Field, kind: str, blow: _Blow) -> datetime:
                 raise FaultError(f"{kind} on {name} did not bite: port {port} still answers.", details=seen)
             seen = f"{seen}; port {port} is dead"
     place.say(f"{kind} {name}: {seen}")
-    if place.felt is not None:
+    if (felt := place.felt) is not None:
+        proven_s = time.monotonic()
         # Without an effect in time it bit all the same; the judge counts what was in flight then.
-        wait_until(place.felt, timeout_s=FELT_BOUND_S)
+        wait_until(lambda: felt(proven_s), timeout_s=FELT_BOUND_S)
     return place.ledger.write(kind, name, "bit", seen)
 
 

@@ -26,7 +26,7 @@ EVERY_S = 0.2
 DELIVERY_MS = 300_000
 HOPELESS_S = 30.0
 ASTRAY_S = 1.0
-# With more, one refusal followed by an out-of-order answer has librdkafka bump its epoch: whatever was stored without an
+# With more, one refusal followed by an out-of-order answer has librdkafka bump its epoch: what was stored without an
 # acknowledgement on any other partition is then sent a second time, by the client's doing alone (ADR 0043).
 IN_FLIGHT = 1
 PROBE_INTERVAL_MS = {"fresh": 1000, "running": 500}
@@ -69,9 +69,9 @@ class Load:
     def everywhere(self) -> list[str]:
         return [f"{topic.name}-{index}" for topic in self._scenario.topics for index in range(topic.partitions)]
 
-    def caught(self) -> bool:
+    def caught(self, since_s: float) -> bool:
         """Whether as many sends hang as are to be in flight when a fault bites."""
-        return self.workloads.in_flight() >= self._scenario.progress["in_flight_at_bite"] * MARGIN
+        return self.workloads.in_flight(since_s) >= self._scenario.progress["in_flight_at_bite"] * MARGIN
 
     def phase(
         self, name: str, needed: Iterable[str], *, since: tuple[float, dict[str, int]] | None = None

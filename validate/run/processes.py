@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +44,7 @@ class Workload:
     ready: threading.Event = field(default_factory=threading.Event)
     done: threading.Event = field(default_factory=threading.Event)
     facts: dict[str, Any] = field(default_factory=dict)
+    told_s: float = 0.0
 
     def listen(self) -> None:
         for line in self.process.stdout or ():
@@ -54,7 +56,7 @@ class Workload:
             if event == "ready":
                 self.ready.set()
             elif event in {"progress", "done"}:
-                self.facts = told
+                self.facts, self.told_s = told, time.monotonic()
                 if event == "done":
                     self.done.set()
 
@@ -132,9 +134,9 @@ class Workloads:
                 total[name] = total.get(name, 0) + count
         return total
 
-    def in_flight(self) -> int:
-        """What the producers last said of what they had sent and not heard of."""
-        return sum(one.facts.get("in_flight", 0) for one in self.of("producer"))
+    def in_flight(self, since_s: float) -> int:
+        """What the producers had sent and not heard of, by their words since then; what they said before is history."""
+        return sum(one.facts.get("in_flight", 0) for one in self.of("producer") if one.told_s >= since_s)
 
     def end(self, which: Iterable[Workload], *, bound_s: float = END_S) -> list[str]:
         """Ask to end in order and wait; returns what went wrong, in words. Who does not end is killed.

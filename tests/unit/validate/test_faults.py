@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -80,7 +81,10 @@ def test_a_bite_is_noted_once_the_load_is_caught_by_it(tmp_path: Path) -> None:
     place = field(tmp_path, Remembering(), never_dies=True)
     noted: list[int] = []
 
-    def felt() -> bool:
+    began_s = time.monotonic()
+
+    def felt(since_s: float) -> bool:
+        assert began_s <= since_s <= time.monotonic()
         noted.append(len(lines(tmp_path)))
         return len(noted) > 2
 
