@@ -18,7 +18,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, Topi
 from validate.workload import entries
 from validate.workload.block import Block
 from validate.workload.outcome import classify
-from validate.workload.settings import COMMON, SILENT
+from validate.workload.settings import COMMON, SILENT, never_again
 from validate.workload.value import Filler
 
 if TYPE_CHECKING:
@@ -95,6 +95,7 @@ class Writer:
             "acks": "all",
             "enable.idempotence": False,
             "message.send.max.retries": 0,
+            **never_again(notes.spec.timeout_ms),
             "linger.ms": 0,
             "delivery.timeout.ms": notes.spec.timeout_ms,
             "request.timeout.ms": notes.spec.timeout_ms,

@@ -29,6 +29,17 @@ COMMON: dict[str, Any] = {
 # up their connections on their own wait as they are told to.
 PATIENT: dict[str, Any] = {"enable.sparse.connections": False}
 
+MOST_BACKOFF_MS = 300_000  # that librdkafka takes
+
+
+def never_again(timeout_ms: int) -> dict[str, Any]:
+    """For single shots. librdkafka sends again, and does not count it, what was refused by a leader that was one no longer.
+
+    That leader may have stored the record before, so a refusal is certain only if it answers the first and only time.
+    """
+    later_ms = min(2 * timeout_ms, MOST_BACKOFF_MS)
+    return {"retry.backoff.ms": later_ms, "retry.backoff.max.ms": later_ms}
+
 
 def for_producer(spec: ProducerSpec) -> dict[str, Any]:
     settings: dict[str, Any] = {
@@ -51,6 +62,7 @@ def for_producer(spec: ProducerSpec) -> dict[str, Any]:
     }
     if spec.retries is not None:
         settings["message.send.max.retries"] = spec.retries
+        settings |= {} if spec.retries else never_again(spec.delivery_timeout_ms)
     return {**settings, **spec.client, **spec.settings}
 
 

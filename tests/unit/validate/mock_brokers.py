@@ -12,7 +12,8 @@ import confluent_kafka
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-PRODUCER = 0
+PRODUCER = 0  # a kind of client
+PRODUCE = 0  # a kind of request
 
 
 class MockBrokers:
@@ -27,6 +28,13 @@ class MockBrokers:
         assert self._library.rd_kafka_mock_topic_create(self._cluster, name.encode(), self.count, self.count) == 0
         for partition in range(self.count):
             self._library.rd_kafka_mock_partition_set_leader(self._cluster, name.encode(), partition, partition + 1)
+
+    def answer_produce(self, *errors: int) -> None:
+        """By these, one after the other; then as usual again."""
+        array = (ctypes.c_int32 * len(errors))(*errors)
+        self._library.rd_kafka_mock_push_request_errors_array(
+            self._cluster, ctypes.c_int16(PRODUCE), ctypes.c_size_t(len(errors)), array
+        )
 
     def kill(self, broker: int) -> None:
         assert self._library.rd_kafka_mock_broker_set_down(self._cluster, broker) == 0

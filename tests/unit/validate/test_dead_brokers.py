@@ -1,14 +1,21 @@
-"""What the suite's own clients do while a broker is dead: they must not be a load on the machine that measures."""
+"""What the suite's own clients do while a broker is dead: no load on the machine that measures, no claim that is not sure."""
 
 from __future__ import annotations
 
 import time
+from array import array
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from common.wait import wait_until
 from tests.unit.validate.mock_brokers import mock_brokers
+from validate.workload.block import Block
 from validate.workload.home_probe import MARKS_TIMEOUT_S, Marks
+from validate.workload.probe import Writer
+
+NOT_LEADER_OR_FOLLOWER, NOT_ENOUGH_REPLICAS = 6, 19
 
 
 def test_a_dead_leader_is_not_hammered_with_connections() -> None:
@@ -33,3 +40,35 @@ def test_a_dead_leader_is_not_hammered_with_connections() -> None:
         seen, worked_s = len(entries), time.process_time()
         assert wait_until(lambda: answers(seen + 2), timeout_s=3 * MARKS_TIMEOUT_S)
         assert time.process_time() - worked_s < 0.1 * MARKS_TIMEOUT_S
+
+
+@pytest.mark.parametrize(
+    ("answers", "outcome"),
+    [
+        ((), (None, 0)),
+        ((NOT_ENOUGH_REPLICAS,), ("NOT_ENOUGH_REPLICAS", None)),
+        # Sent again on its own, the second answer would pass for a refusal of what the first leader may have stored.
+        ((NOT_LEADER_OR_FOLLOWER, NOT_ENOUGH_REPLICAS), ("_MSG_TIMED_OUT", None)),
+        ((NOT_LEADER_OR_FOLLOWER,), ("_MSG_TIMED_OUT", None)),
+    ],
+)
+def test_a_single_shot_is_shot_once(answers: tuple[int, ...], outcome: tuple[str | None, int | None]) -> None:
+    said: list[tuple[str | None, int | None]] = []
+    with mock_brokers(1) as brokers:
+        brokers.make_topic("t")
+        client = {"bootstrap.servers": brokers.bootstrap, "log_level": 0}
+        notes: Any = SimpleNamespace(
+            spec=SimpleNamespace(lanes=[("t", 0)], client=client, timeout_ms=1500),
+            write=lambda lane, at_us: (Block(lane, 0, at_us, array("I", [0]), array("I", [0])), b"x"),
+            written=lambda _block, error, offset: said.append((error, offset)),
+        )
+        writer = Writer(notes)
+        brokers.answer_produce(*answers)
+        writer.shoot(0)
+
+        def reported() -> bool:
+            writer.poll(0.05)
+            return not writer.outstanding
+
+        assert wait_until(reported, timeout_s=10)
+    assert said == [outcome]
