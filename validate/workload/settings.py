@@ -33,9 +33,9 @@ MOST_BACKOFF_MS = 300_000  # that librdkafka takes
 
 
 def never_again(timeout_ms: int) -> dict[str, Any]:
-    """For single shots. librdkafka sends again, and does not count it, what was refused by a leader that was one no longer.
+    """For single shots: librdkafka sends again, uncounted, what was refused by a leader that was one no longer.
 
-    That leader may have stored the record before, so a refusal is certain only if it answers the first and only time.
+    That one may have stored the record before, so a refusal is certain only if it answers the first and only time.
     """
     later_ms = min(2 * timeout_ms, MOST_BACKOFF_MS)
     return {"retry.backoff.ms": later_ms, "retry.backoff.max.ms": later_ms}
