@@ -50,15 +50,20 @@ class Taken:
 
 def take(client: Mapping[str, Any], topics: Iterable[tuple[str, int]], *, wait_s: float) -> Taken:
     """Bounds of every partition that has a leader; whatever is open or missing after the wait is told."""
-    admin = AdminClient({**COMMON, **PATIENT, **client}, logger=SILENT)
+    admin = _admin(client)
     shapes = dict(topics)
     facts = _facts(admin, list(shapes))
     places = [(topic, p) for topic, count in shapes.items() for p in range(count)]
     asked: dict[str, dict[Place, int | str]] = {}
 
     def settled() -> bool:
+        nonlocal admin
         asked.update(_ask(admin, places))
-        return all(isinstance(asked["stable"][p], int) and asked["stable"][p] == asked["high"][p] for p in places)
+        if any(isinstance(answer, str) for answers in asked.values() for answer in answers.values()):
+            # A client goes on asking by the epochs of leaders that are gone, and is refused each time.
+            admin = _admin(client)
+            return False
+        return all(asked["stable"][p] == asked["high"][p] for p in places)
 
     wait_until(settled, timeout_s=wait_s, every_s=0.2)
     bounds, problems = [], []
@@ -74,6 +79,10 @@ def take(client: Mapping[str, Any], topics: Iterable[tuple[str, int]], *, wait_s
         policy, topic_id = facts[place[0]]
         bounds.append(Bounds(*place, start, stable, high, cleanup_policy=policy, topic_id=topic_id))
     return Taken(bounds, problems)
+
+
+def _admin(client: Mapping[str, Any]) -> AdminClient:
+    return AdminClient({**COMMON, **PATIENT, **client}, logger=SILENT)
 
 
 def _ask(admin: AdminClient, places: list[Place]) -> dict[str, dict[Place, int | str]]:
