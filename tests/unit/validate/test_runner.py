@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from common.errors import UsageError
+from common.wait import wait_until
 from tests.unit.validate.control import cluster, described
 from validate.__main__ import main
 from validate.faults.errors import NotHealed
@@ -111,6 +112,22 @@ def test_a_workload_that_dies_is_told_with_its_last_words(tmp_path: Path) -> Non
     assert "producer writer-1 died with exit code 64" in told
     assert "recrods_per_s" in told
     assert not list((tmp_path / "ledger").glob("spec-*")), "the spec holds a password and must be gone"
+
+
+def test_what_a_producer_said_before_counts_for_no_bite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sends of an outage before are no sign that the next one has been felt."""
+    saying = tmp_path / "saying"
+    saying.write_text('#!/bin/sh\necho \'{"event": "progress", "in_flight": 3000}\'\nexec sleep 60\n')
+    saying.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(saying))
+    made = workloads(tmp_path / "ledger")
+    began_s = time.monotonic()
+    made.start("producer", "writer-1")
+    try:
+        assert wait_until(lambda: made.in_flight(began_s) == 3000, timeout_s=10)
+        assert made.in_flight(time.monotonic()) == 0
+    finally:
+        made.kill()
 
 
 def test_a_workload_that_is_killed_is_told_with_the_signal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
