@@ -18,7 +18,6 @@ from confluent_kafka.cimpl import NewTopic
 from common.errors import KastellanError, UsageError
 from common.wait import wait_until
 from validate.quorum import ClusterSilent, ask_quorum
-from validate.workload.settings import PATIENT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -174,7 +173,7 @@ def _client(settings: dict[str, Any], errors: list[str]) -> AdminClient:
         errors.append(f"{error.name()}: {error.str()}")
         del errors[:-ERRORS_KEPT]
 
-    whole: dict[str, Any] = {**PATIENT, **settings, "error_cb": note, "log_level": 3}
+    whole: dict[str, Any] = {**settings, "error_cb": note, "log_level": 3}
     return AdminClient(whole, logger=SILENT)
 
 

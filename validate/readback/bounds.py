@@ -13,7 +13,7 @@ from confluent_kafka.admin._resource import ResourceType
 
 from common.errors import UnreadableError
 from common.wait import wait_until
-from validate.workload.settings import COMMON, PATIENT, SILENT
+from validate.workload.settings import COMMON, SILENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -82,7 +82,7 @@ def take(client: Mapping[str, Any], topics: Iterable[tuple[str, int]], *, wait_s
 
 
 def _admin(client: Mapping[str, Any]) -> AdminClient:
-    return AdminClient({**COMMON, **PATIENT, **client}, logger=SILENT)
+    return AdminClient({**COMMON, **client}, logger=SILENT)
 
 
 def _ask(admin: AdminClient, places: list[Place]) -> dict[str, dict[Place, int | str]]:
