@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from validate.run.load import PROBE_TIMEOUT_MS
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
@@ -18,7 +20,9 @@ if TYPE_CHECKING:
 
 FRESH_FACTOR = 1.3
 RUNNING_FACTOR = 2.0
-SILENCE_S = 3.0  # what a client loses on an address that does not even refuse it: a probe's own time-out
+SILENCE_S = (
+    PROBE_TIMEOUT_MS / 1000
+)  # what a client loses on an address that does not even refuse it: a probe's own time-out
 OFFSETS_PARTITIONS = 50
 HASH_BITS = 32
 

@@ -145,6 +145,8 @@ def bound(name: str, controller: int, folder: Path, **changes: Any) -> dict[str,
 def test_the_bound_of_an_outage_is_the_time_to_notice(tmp_path: Path) -> None:
     plain = bound("kill-leader", 2, tmp_path)
     assert plain["fresh"] == {"write_s": 11.7, "read_s": 11.7}
+    silent = bound("isolate-minority", 2, tmp_path)
+    assert (silent["fresh"]["read_s"], silent["running"]["read_s"]) == (14.7, 21.0)  # a probe's own time-out more
     assert plain["running"] == {"write_s": 18.0, "read_s": 18.0}
     assert plain["topics"] == ["kastellan-four"]
     assert bound("kill-leader", 1, tmp_path)["fresh"]["write_s"] == 15.6  # it led the quorum as well: 1.3 x (9 + 2 + 1)

@@ -39,6 +39,16 @@ def test_what_is_open_or_missing_is_told(
     assert [(b.partition, b.start_offset, b.end_offset, b.high_watermark) for b in taken.bounds] == read
 
 
+def test_a_client_that_was_refused_is_not_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would go on by the epochs of leaders that are gone; a new one knows the new."""
+    clients = iter(["old", "new"])
+    given = {"old": answers(high={0: "FENCED_LEADER_EPOCH"}), "new": answers()}
+    monkeypatch.setattr(bounds, "_admin", lambda _: next(clients))
+    monkeypatch.setattr(bounds, "_ask", lambda admin, _: given[admin])
+    monkeypatch.setattr(bounds, "_facts", lambda *_: {"one": ("delete", "id")})
+    assert bounds.take({}, [("one", 2)], wait_s=5).problems == []
+
+
 def test_a_missing_answer_is_no_offset() -> None:
     def answer(offset: int) -> int | str:
         return bounds._answer(SimpleNamespace(result=lambda timeout: SimpleNamespace(offset=offset)))  # noqa: ARG005

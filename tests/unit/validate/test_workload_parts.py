@@ -141,6 +141,9 @@ def test_settings_are_written_out_and_the_users_own_win() -> None:
     assert settings["delivery.timeout.ms"] == 120_000
     assert settings["max.in.flight.requests.per.connection"] == 5
     assert (settings["linger.ms"], settings["message.send.max.retries"]) == (99, 0)
+    assert settings["retry.backoff.ms"] > made.delivery_timeout_ms, (
+        "what is not tried again must not be resent uncounted"
+    )
     assert settings["queue.buffering.max.messages"] > made.waiting_records
     assert for_consumer(spec.ConsumerSpec.parse({**GIVEN, "group": "g"}))["enable.auto.commit"] is False
 
