@@ -21,8 +21,8 @@ PRIVATE = 0o600
 PUBLIC = 0o644
 DIRECTORY = 0o700
 
-# Two runs of `site` overlap by a second or two at most: a batch of hundreds takes less than that.
-LOCK_WAIT_S = 10.0
+# A batch of hundreds takes a second or two, but the disk is waited for: a busy one took several seconds for one sync.
+LOCK_WAIT_S = 60.0
 _LOCK_POLL_S = 0.05
 
 
@@ -59,7 +59,7 @@ def make_directory(path: Path, *, tighten: bool = True, apply: bool = True) -> b
         if apply:
             path.chmod(DIRECTORY)
         return True
-    if path.exists():
+    if path.exists() and not path.is_dir():  # asked once more: another run may have made it since
         raise StoreError(f"{path} is in the way: a directory is needed there.", resolution="Move that file away.")
     if apply:
         for missing in [p for p in reversed([path, *path.parents]) if not p.exists()]:

@@ -7,15 +7,12 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from certs import files
 from certs.errors import KastellanError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_mode_is_right_whatever_the_umask(tmp_path: Path) -> None:
@@ -97,10 +94,27 @@ def test_second_run_goes_on_when_the_first_ends(tmp_path: Path) -> None:
         assert entered.wait(5)
 
 
+def test_a_directory_that_another_run_makes_meanwhile_is_not_in_the_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = tmp_path / "pki"
+    asked = Path.is_dir
+
+    def is_dir_just_before_it_is_made(path: Path) -> bool:
+        answer = asked(path)
+        if not wanted.exists():
+            wanted.mkdir(mode=files.DIRECTORY)
+        return answer
+
+    monkeypatch.setattr(Path, "is_dir", is_dir_just_before_it_is_made)
+    assert files.make_directory(wanted)
+
+
 def test_five_first_runs_at_once_make_one_authority(tmp_path: Path) -> None:
     words = [sys.executable, "-m", "certs", "init", "--pki", str(tmp_path / "pki")]
     runs = [subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(5)]
     outputs = [run.communicate() for run in runs]
-    assert [run.returncode for run in runs] == [0] * 5, outputs
+    assert [err for _, err in outputs] == [""] * 5
+    assert [run.returncode for run in runs] == [0] * 5
     assert sum("made a new authority" in out for out, _ in outputs) == 1
     assert len({line for out, _ in outputs for line in out.splitlines() if line.startswith("sha-256")}) == 1
