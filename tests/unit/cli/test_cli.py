@@ -299,6 +299,13 @@ def test_a_second_start_costs_less_than_a_second() -> None:
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 1
 
 
+def test_packages_are_compiled_when_they_are_installed() -> None:
+    """Where Python may not write, each run of Pulumi and Ansible would compile them anew."""
+    site = next((ROOT / ".venv/lib").glob("python3.*/site-packages"))
+    version = site.parent.name.removeprefix("python").replace(".", "")
+    assert (site / f"pulumi/__pycache__/resource.cpython-{version}.pyc").exists()
+
+
 def test_a_misspelt_tier_does_not_start_the_long_way(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["test", "--fst"])
