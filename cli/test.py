@@ -51,6 +51,8 @@ LINTERS = (
     ("shellcheck", *SHELL),
     ("ansible-lint", "--offline", "-q", "--profile", "production"),
 )
+# Program -> Debian package that has it.
+PROGRAMS = {"shellcheck": "shellcheck", "chromium": "chromium", "nft": "nftables"}
 TIER_FLAGS = ("--fast", "--all")
 # What needs no hosts runs in two lanes, side by side: a Spark session keeps one core busy. Hosts then have the machine
 # to themselves, as outages are measured there.
@@ -70,9 +72,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     lay_out()
-    # Pages are looked at in a browser only where more than the fast tests are asked for.
-    needed = ("shellcheck",) if arguments.tier == "fast" else ("shellcheck", "chromium")
-    if missing := [program for program in needed if not shutil.which(program)]:
+    # Pages are looked at in a browser, and rules tried by nft, only where more than the fast tests are asked for.
+    needed = PROGRAMS if arguments.tier != "fast" else {"shellcheck": "shellcheck"}
+    if missing := [package for program, package in needed.items() if not shutil.which(program)]:
         print(f"Installing Debian packages: {', '.join(missing)}", flush=True)
         install(missing)
     if arguments.tier != "fast":
