@@ -107,6 +107,9 @@ def planning(size_bytes: int) -> dict[str, str]:
         # A broadcast is a job of its own; tables of one partition (validate/ledger/read.py) are joined where they are.
         "spark.sql.autoBroadcastJoinThreshold": "-1" if small else "10MB",
         "spark.sql.optimizer.disableHints": str(small).lower(),
+        # What plans are searched for to spare work on rows costs more here than the rows do.
+        "spark.sql.constraintPropagation.enabled": str(not small).lower(),
+        "spark.sql.subexpressionElimination.enabled": str(not small).lower(),
     }
 
 
@@ -155,6 +158,8 @@ def start(
         "spark.sql.redaction.options.regex": f"{_SECRETS}|url",
         # Asked for with every expression, it triples the calls between Python and the JVM.
         "spark.python.sql.dataFrameDebugging.enabled": "false",
+        # The same in the JVM: a stack trace for every expression, in case it fails.
+        "spark.sql.dataFrameQueryContext.enabled": "false",
         "spark.driver.extraJavaOptions": " ".join([f"-Dlog4j2.configurationFile={_QUIET.as_uri()}", *jvm]),
     }
     if small:
