@@ -18,7 +18,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
 from validate.checks.frames import bounds_of
-from validate.ledger.read import lean, valid
+from validate.ledger.read import lean, never_null, valid
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -29,15 +29,16 @@ if TYPE_CHECKING:
 _SAFE = 1 << 61  # beyond this a difference of offset and seq may not fit 64 bits: such rows take the long way
 # Places and producers are grouped by their hashes. Two that had the same one would be one place or producer with too
 # many rows, which does not add up: that costs a join and hides nothing.
-_BLOCK = ["place", "source", "d", "block", "other_place"]
-_ODD = -1  # the block of all rows of a place that are not plain
-_SUMS = (
-    "count(*) AS n", "bit_or(bit) AS bits", "bit_xor(hash) AS mixed", "min(seq) AS first_seq", "max(seq) AS last_seq",
-)  # fmt: skip
+_BLOCK = ["place", "source", "d", "block"]
+_ODD = -1  # the block of all rows of a place that are not plain; a stray one has the place it was meant for as its `d`
+_SUMS = ("count(*) AS n", "bit_or(bit) AS bits", "bit_xor(hash) AS mixed")
 _SENT_SUMS = (
     "max(invoked) AS last_invoked", "min(done) AS first_done", "sum(high) AS high", "sum(low) AS low",
-    "min(clock) AS clock_low", "max(clock) AS clock_high",
 )  # fmt: skip
+# Where the bits of a block begin. The last bit alone is the lowest of all numbers: 1 less would not fit 64 bits.
+_FIRST_BIT = "CASE WHEN shiftleft(bits, 1) = 0 THEN 63 ELSE bit_count(~bits & (bits - 1)) END"
+# The same number of bits in a row, from there on.
+_RUN = "shiftleft(shiftrightunsigned(-1L, 64 - bit_count(bits)), first_bit)"
 _LOW_BITS = 0xFFFFFFFF
 # Topics that consumers are judged by keep all their rows: what was not delivered is found among those that are there.
 _CONSUMED = ("delivered", "commits", "effects")
@@ -62,9 +63,9 @@ def settle(spark: SparkSession, ledger: Ledger, expectation: Expectation) -> Set
         return Settled()
     consumed = _consumed(ledger, expectation)
     sent, log = lean(spark, ledger, "sent"), lean(spark, ledger, "log")
-    rows = _partitions(_blocks(sent, log), bounds_of(ledger.tables["log_bounds"])).collect()
-    run_ids = {row["run_id"] for row in sent.select("run_id").distinct().collect()}
-    settled = Settled(run_ids=run_ids - {None})
+    blocks = _blocks(sent, log, {table: never_null(ledger, table) for table in ("sent", "log")})
+    rows = _partitions(blocks, bounds_of(ledger.tables["log_bounds"])).collect()
+    settled = Settled(run_ids=_run_ids(ledger, sent))
     # A stray row unsettles the place it was meant for, too.
     strayed_to = {place for row in rows for place in row["others"]}
     for row in rows:
@@ -82,14 +83,12 @@ def settle(spark: SparkSession, ledger: Ledger, expectation: Expectation) -> Set
     return settled
 
 
-def set_aside(ledger: Ledger, settled: Settled, spark: SparkSession) -> None:
+def set_aside(ledger: Ledger, settled: Settled) -> None:
     """Take what is settled out of the tables that are joined; if that is all, they need not even be read again."""
     for table in ("sent", "log"):
         if settled.partitions:
             frame = ledger.tables[table]
-            ledger.tables[table] = (
-                without(frame, settled.partitions) if settled.unsettled else spark.createDataFrame([], frame.schema)
-            )
+            ledger.tables[table] = without(frame, settled.partitions) if settled.unsettled else frame.limit(0)
 
 
 def _consumed(ledger: Ledger, expectation: Expectation) -> set[str]:
@@ -98,6 +97,14 @@ def _consumed(ledger: Ledger, expectation: Expectation) -> set[str]:
     if named:
         topics |= {row["topic"] for row in reduce(DataFrame.unionAll, named).distinct().collect()}
     return topics
+
+
+def _run_ids(ledger: Ledger, sent: DataFrame) -> set[str]:
+    """The runs in sent; where the footers name one for each batch of files, nothing is read."""
+    named = [batch.constants.get("run_id") for batch in ledger.batches.get("sent", ())]
+    if named and None not in named:
+        return {str(name) for name in named}
+    return {row["run_id"] for row in sent.select("run_id").distinct().collect()} - {None}
 
 
 def only(frame: DataFrame, partitions: list[tuple[str, int]]) -> DataFrame:
@@ -116,13 +123,16 @@ def without(frame: DataFrame, partitions: list[tuple[str, int]]) -> DataFrame:
     return frame.join(f.broadcast(gone), on=["topic", "partition"], how="left_anti").select(*frame.columns)
 
 
-def _blocks(sent: DataFrame, log: DataFrame) -> DataFrame:
-    """Sent and log rows summed up block by block; what is not plain stands in a block of its own as `odd`."""
-    plain_sent = valid("sent") & f.expr(
+def _blocks(sent: DataFrame, log: DataFrame, full: dict[str, frozenset[str]]) -> DataFrame:
+    """Sent and log rows summed up block by block; what is not plain stands in a block of its own as `odd`.
+
+    `full` names the columns of each that hold no null anywhere, which is not asked again.
+    """
+    plain_sent = valid("sent", full=full["sent"]) & f.expr(
         "outcome = 'acked' AND attempt = 0 AND txn IS NULL AND NOT coalesce(value_null, false)"
         f" AND acked_offset BETWEEN 0 AND {_SAFE} AND seq BETWEEN 0 AND {_SAFE}"
     )
-    plain_log = valid("log") & f.expr(
+    plain_log = valid("log", full=full["log"]) & f.expr(
         "NOT value_null AND run_id IS NOT NULL AND producer IS NOT NULL AND coalesce(attempt, 0) = 0"
         " AND coalesce(intended_topic, topic) = topic AND coalesce(intended_partition, partition) = partition"
         " AND coalesce(payload_crc, value_crc) <=> value_crc"
@@ -130,31 +140,38 @@ def _blocks(sent: DataFrame, log: DataFrame) -> DataFrame:
     )
     told = sent.withColumn("offset", f.col("acked_offset"))
     sides = [
-        _signed(told, plain_sent, sent=True).groupBy(*_BLOCK).agg(*map(f.expr, (*_SUMS, *_SENT_SUMS))),
+        # Of two clocks each has a block of its own; one for all is no column to group by.
+        _signed(told, plain_sent, sent=True).groupBy(*_BLOCK, "clock").agg(*map(f.expr, (*_SUMS, *_SENT_SUMS))),
         _signed(log, plain_log, sent=False).groupBy(*_BLOCK).agg(*map(f.expr, _SUMS)),
     ]
-    of_log = sides[1].withColumnsRenamed({name: f"log_{name}" for name in ("n", "bits", "mixed", "first_seq")})
-    return sides[0].join(of_log.drop("last_seq").hint("shuffle_hash"), on=_BLOCK, how="full")
+    of_log = sides[1].withColumnsRenamed({name: f"log_{name}" for name in ("n", "bits", "mixed")})
+    return sides[0].join(of_log.hint("shuffle_hash"), on=_BLOCK, how="full")
 
 
 def _signed(frame: DataFrame, plain: Column, *, sent: bool) -> DataFrame:
     """Each row as numbers: where it belongs, its bit, and what it adds to the sums of its block."""
-    # Nulls are left out of a hash, so each column that may be null is preceded by whether it is.
-    content = "xxhash64(seq, key IS NULL, key, value_crc IS NULL, value_crc, random_int IS NULL, random_int)"
-    astray = "intended_topic <> topic OR intended_partition <> partition"
-    meant = "xxhash64(coalesce(intended_topic, topic), coalesce(intended_partition, partition))"
+    # Nulls are left out of a hash, so it is told which columns are null.
+    nulls = "IF(key IS NULL, 1, 0) | IF(value_crc IS NULL, 2, 0) | IF(random_int IS NULL, 4, 0)"
+    content = f"xxhash64(seq, {nulls}, value_crc, random_int, key)"
+    stray = "intended_topic <> topic OR intended_partition <> partition"
+    meant = _place("coalesce(intended_topic, topic)", "coalesce(intended_partition, partition)")
+    astray = "0L" if sent else f"IF({stray}, {meant}, 0L)"
     of_sent = (
         "unix_micros(invoked_at) AS invoked", "unix_micros(done_at) AS done", "xxhash64(clock) AS clock",
         "coalesce(shiftright(random_int, 32), 0L) AS high", f"coalesce(random_int & {_LOW_BITS}L, 0L) AS low",
     )  # fmt: skip
     return frame.withColumn("plain", f.coalesce(plain, f.lit(False))).selectExpr(  # noqa: FBT003
-        "xxhash64(topic, partition) AS place",
-        "0L AS other_place" if sent else f"IF({astray}, {meant}, 0L) AS other_place",
-        "IF(plain, xxhash64(run_id, producer), 0L) AS source",
-        "IF(plain, offset - seq, 0L) AS d", f"IF(plain, shiftright(seq, 6), {_ODD}L) AS block",
+        f"{_place('topic', 'partition')} AS place",
+        "IF(plain, xxhash64(xxhash64(run_id), producer), 0L) AS source",
+        f"IF(plain, offset - seq, {astray}) AS d", f"IF(plain, shiftright(seq, 6), {_ODD}L) AS block",
         "IF(plain, shiftleft(1L, CAST(seq & 63 AS INT)), 0L) AS bit",
-        f"IF(plain, {content}, 0L) AS hash", "IF(plain, seq, 0L) AS seq", *(of_sent if sent else ()),
+        f"IF(plain, {content}, 0L) AS hash", *(of_sent if sent else ()),
     )  # fmt: skip
+
+
+def _place(topic: str, partition: str) -> str:
+    """The hash of a place. A topic that is the same in all rows is hashed but once: texts cost more than numbers."""
+    return f"xxhash64(xxhash64({topic}), {partition})"
 
 
 def _partitions(blocks: DataFrame, bounds: DataFrame) -> DataFrame:
@@ -166,7 +183,10 @@ def _partitions(blocks: DataFrame, bounds: DataFrame) -> DataFrame:
     """
     by_offset = "PARTITION BY place ORDER BY low_offset, first_seq"
     by_seq = "PARTITION BY place, source ORDER BY first_seq, d"
-    walked = blocks.selectExpr(
+    placed = blocks.selectExpr("*", f"{_FIRST_BIT} AS first_bit").selectExpr(
+        "*", "block * 64 + first_bit AS first_seq", "block * 64 + first_bit + bit_count(bits) - 1 AS last_seq",
+    )  # fmt: skip
+    walked = placed.selectExpr(
         "*", "first_seq + d AS low_offset", "last_seq + d AS high_offset",
     ).selectExpr(
         "*",
@@ -176,8 +196,8 @@ def _partitions(blocks: DataFrame, bounds: DataFrame) -> DataFrame:
         f"lag(d) OVER ({by_seq}) AS d_before",
     )  # fmt: skip
     wrong = (
-        f"block = {_ODD} OR n <> log_n OR bits <> log_bits OR mixed <> log_mixed OR first_seq <> log_first_seq"
-        " OR n <> bit_count(bits) OR n <> last_seq - first_seq + 1"
+        f"block = {_ODD} OR n <> log_n OR bits <> log_bits OR mixed <> log_mixed OR n <> bit_count(bits)"
+        f" OR bits <> {_RUN}"
         " OR (high_before IS NOT NULL AND low_offset <> high_before + 1)"
         " OR (seq_before IS NOT NULL AND (first_seq <= seq_before OR d < d_before))"
     )
@@ -188,12 +208,12 @@ def _partitions(blocks: DataFrame, bounds: DataFrame) -> DataFrame:
         f.max("high_offset").alias("highest"),
         *(f.sum(name).alias(name) for name in ("n", "high", "low")),
         # Pairs of two clocks are not compared but counted, which the long way does.
-        (f.min("clock_low") != f.max("clock_high")).alias("two_clocks"),
-        f.collect_set(f.when(f.col("other_place") != 0, f.col("other_place"))).alias("others"),
+        (f.min("clock") != f.max("clock")).alias("two_clocks"),
+        f.collect_set(f.expr(f"CASE WHEN block = {_ODD} AND d <> 0 THEN d END")).alias("others"),
     )
     whole = "lowest <=> start_offset AND highest + 1 <=> end_offset AND read_to IS NULL"
     dirty = f.col("wrong") | f.col("two_clocks") | ~f.expr(whole)
-    named = bounds.withColumn("place", f.xxhash64("topic", "partition"))
+    named = bounds.withColumn("place", f.expr(_place("topic", "partition")))
     return summed.join(f.broadcast(named), on="place", how="left").select(
         "place",
         "topic",

@@ -82,6 +82,7 @@ def build(
         positions = kept(positions)
     elif claims is not None:
         positions = _no_positions(spark)
+    healed = all(end is not None for _, _, end in fault_spans(ledger.faults))
     return Frames(
         has=frozenset(tables),
         attempts=attempts,
@@ -100,8 +101,8 @@ def build(
         outage_bounds=_outage_bounds(expectation),
         outage_topics=expectation.outage_topics,
         fault_spans=fault_spans(ledger.faults),
-        healed=all(end is not None for _, _, end in fault_spans(ledger.faults)),
-        healed_at=max((x.at for x in ledger.faults if x.phase == "healed"), default=None),
+        healed=healed,
+        healed_at=max((x.at for x in ledger.faults if x.phase == "healed"), default=None) if healed else None,
     )
 
 

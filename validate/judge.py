@@ -7,12 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from common.errors import KastellanError
 from validate import frames as preparation
 from validate import output
 from validate.checks.finding import FINDING, VIOLATION
 from validate.checks.table import CHECKS
 from validate.expect import Expectation, load, merge_verdicts, parse, turn
 from validate.first_pass import Settled, set_aside, settle
+from validate.ledger.files import broken_inside
 from validate.ledger.read import is_url, open_ledger
 from validate.progress import shortfalls
 from validate.session import SMALL_BYTES, planned_for
@@ -53,10 +55,27 @@ def judge(
     ledger = open_ledger(spark, place)
     if sums_first is None:
         sums_first = ledger.size_bytes >= SMALL_BYTES or is_url(place)
+    try:
+        return _judge_opened(spark, ledger, expectation, out, sums_first=sums_first)
+    except Exception as error:
+        if isinstance(error, KastellanError) and not isinstance(error, output.BrokenError):
+            raise
+        broken = broken_inside(batch for batches in ledger.batches.values() for batch in batches)
+        if not broken:
+            raise
+    # What is broken is told, and what violations the rest shows.
+    ledger = open_ledger(spark, place, without=broken)
+    return _judge_opened(spark, ledger, expectation, out, sums_first=sums_first)
+
+
+def _judge_opened(
+    spark: SparkSession, ledger: Ledger, expectation: Expectation, out: str, *, sums_first: bool
+) -> Summary:
+    """The judgement of what could be opened."""
     all_sent = ledger.tables.get("sent")
     try:
         settled = settle(spark, ledger, expectation) if sums_first else Settled()
-        set_aside(ledger, settled, spark)
+        set_aside(ledger, settled)
     except Exception as error:  # a file whose content is broken behind a good footer
         raise output.unreadable(error) from error
     aside = settled.partitions and not (settled.unsettled or settled.untimed or expectation.progress)

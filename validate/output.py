@@ -115,11 +115,15 @@ def unreadable(error: Exception) -> UnreadableError:
             details=first_lines(error),
             resolution="Look who stopped it (too little memory, a signal), and judge again.",
         )
-    return UnreadableError(
+    return BrokenError(
         "A part of the ledger cannot be read.",
         details=first_lines(error),
         resolution="Seal or copy the named file again.",
     )
+
+
+class BrokenError(UnreadableError):
+    """Something in the ledger's files is broken, and Spark alone does not say all of it."""
 
 
 class Written:

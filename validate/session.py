@@ -104,6 +104,12 @@ def planning(size_bytes: int) -> dict[str, str]:
         # The same for code made for each query: compiling it takes longer than walking over a few thousand rows.
         "spark.sql.codegen.wholeStage": str(not small).lower(),
         "spark.sql.codegen.factoryMode": "NO_CODEGEN" if small else "FALLBACK",
+        # A broadcast is a job of its own; tables of one partition (validate/ledger/read.py) are joined where they are.
+        "spark.sql.autoBroadcastJoinThreshold": "-1" if small else "10MB",
+        "spark.sql.optimizer.disableHints": str(small).lower(),
+        # What plans are searched for to spare work on rows costs more here than the rows do.
+        "spark.sql.constraintPropagation.enabled": str(not small).lower(),
+        "spark.sql.subexpressionElimination.enabled": str(not small).lower(),
     }
 
 
@@ -143,6 +149,8 @@ def start(
         "spark.log.level": "OFF",
         "spark.sql.session.timeZone": "UTC",
         **planning(size_bytes),
+        # A ledger's times are microseconds, as Parquet knows them; left to itself Spark writes an older form (INT96).
+        "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
         "spark.sql.execution.arrow.pyspark.enabled": "false",
         "spark.task.maxFailures": "1",
         # Passwords and keys of Kafka's clients are no news for plans and event logs.
@@ -150,8 +158,14 @@ def start(
         "spark.sql.redaction.options.regex": f"{_SECRETS}|url",
         # Asked for with every expression, it triples the calls between Python and the JVM.
         "spark.python.sql.dataFrameDebugging.enabled": "false",
+        # The same in the JVM: a stack trace for every expression, in case it fails.
+        "spark.sql.dataFrameQueryContext.enabled": "false",
         "spark.driver.extraJavaOptions": " ".join([f"-Dlog4j2.configurationFile={_QUIET.as_uri()}", *jvm]),
     }
+    if small:
+        # Every sort and every hash table takes a page. By default it is a share of the heap, 32 MiB here, all of which
+        # is to be zeroed and collected for a few rows.
+        settings["spark.buffer.pageSize"] = "1m"
     if jars:
         settings["spark.jars"] = ",".join(jars)
     if master is None or master.startswith("local"):

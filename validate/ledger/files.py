@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import types as t
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from validate.ledger.schema import Column, Kind
@@ -68,10 +68,12 @@ class Batch:
     paths: list[str] = field(default_factory=list)
     # Columns with one value, or nothing but nulls, in all files, as their footers say: they need not be read.
     constants: dict[str, Constant] = field(default_factory=dict)
+    full: frozenset[str] = frozenset()  # columns without a null in any file, as their footers say
 
-    def add(self, path: str, constants: dict[str, Constant]) -> None:
+    def add(self, path: str, constants: dict[str, Constant], full: frozenset[str]) -> None:
         same = {name: value for name, value in constants.items() if self.constants.get(name, _UNSET) == value}
         self.constants = same if self.paths else constants
+        self.full = self.full & full if self.paths else full
         self.paths.append(path)
 
 
@@ -87,7 +89,8 @@ def parquet_files(folder: Path) -> list[Path]:
             else:
                 yield entry
 
-    return list(walk(folder)) if folder.is_dir() else []
+    # A file in a folder's place is a table all the same: what cannot be read must not pass for what is not there.
+    return list(walk(folder)) if folder.is_dir() else [folder] if folder.is_file() else []
 
 
 def look_at(table: str, files: list[Path], columns: tuple[Column, ...]) -> tuple[list[Batch], list[Problem]]:
@@ -97,7 +100,8 @@ def look_at(table: str, files: list[Path], columns: tuple[Column, ...]) -> tuple
     for path in files:
         try:
             with pq.ParquetFile(path) as file:
-                found, constants = _columns_of(file), _constants_of(file.metadata)
+                found = _columns_of(file)
+                constants, full = _constants_of(file.metadata), _full_of(file.metadata)
         except (OSError, pa.ArrowException) as error:
             problems.append(
                 Problem(
@@ -112,8 +116,28 @@ def look_at(table: str, files: list[Path], columns: tuple[Column, ...]) -> tuple
         if fatal:
             continue
         kept = {c.name: found[c.name] for c in columns if c.name in found and fits(found[c.name], c.kind)}
-        batches.setdefault(repr(sorted(kept.items())), Batch(kept)).add(str(path), constants)
+        batches.setdefault(repr(sorted(kept.items())), Batch(kept)).add(str(path), constants, full)
     return list(batches.values()), problems
+
+
+def broken_inside(batches: Iterable[Batch]) -> list[Problem]:
+    """Files that cannot be read although their footers are good: all of them is read, which takes its time."""
+    problems = []
+    for batch in batches:
+        for path in batch.paths:
+            try:
+                with pq.ParquetFile(path) as file:
+                    for _ in file.iter_batches(columns=sorted(batch.columns)):
+                        pass
+            except (OSError, pa.ArrowException) as error:
+                problems.append(
+                    Problem(
+                        path,
+                        f"broken behind a good footer ({_first_line(error)})",
+                        "Seal or copy this file again; until then its rows are not judged.",
+                    )
+                )
+    return problems
 
 
 def fits(found: Found, kind: Kind) -> bool:
@@ -174,6 +198,16 @@ def _constants_of(footer: pq.FileMetaData) -> dict[str, Constant]:
         if len(values) == 1 and _UNSET not in values:
             constants[chunks[0].path_in_schema] = cast("Constant", values.pop())
     return constants
+
+
+def _full_of(footer: pq.FileMetaData) -> frozenset[str]:
+    """Columns that the footer says hold no null in any row."""
+    chunks = [footer.row_group(i).column(k) for i in range(footer.num_row_groups) for k in range(footer.num_columns)]
+    return frozenset(chunk.path_in_schema for chunk in chunks) - {
+        chunk.path_in_schema
+        for chunk in chunks
+        if chunk.statistics is None or not chunk.statistics.has_null_count or chunk.statistics.null_count
+    }
 
 
 def _constant_of(statistics: pq.Statistics | None, rows: int) -> object:

@@ -63,8 +63,11 @@ def is_url(place: str) -> bool:
     return "://" in place and not place.startswith("file:")
 
 
-def open_ledger(spark: SparkSession, place: str) -> Ledger:
-    """Open every folder of a ledger. Raises only if there is no such place: all else is told in `problems`."""
+def open_ledger(spark: SparkSession, place: str, *, without: Iterable[Problem] = ()) -> Ledger:
+    """Open every folder of a ledger. Raises only if there is no such place: all else is told in `problems`.
+
+    `without` names files that are known to be broken inside; they are told of and left out.
+    """
     if is_url(place):
         return _open_remote(spark, place)
     root = Path(place.removeprefix("file://").removeprefix("file:"))
@@ -74,26 +77,31 @@ def open_ledger(spark: SparkSession, place: str) -> Ledger:
             details="It is a file." if root.exists() else "",
             resolution="Name the folder that holds sent/, log/ ..., e.g. .kastellan/local/runs/<run>/ledger.",
         )
-    ledger = Ledger({})
+    ledger = Ledger({}, problems=list(without))
+    left_out = {problem.where for problem in ledger.problems}
     for table, columns in TABLES.items():
-        files = parquet_files(root / table)
+        there = parquet_files(root / table)
+        files = [path for path in there if str(path) not in left_out]
         batches, problems = look_at(table, files, columns)
         ledger.problems.extend(problems)
         ledger.sizes[table] = sum(path.stat().st_size for path in files)
         if batches:
             ledger.tables[table] = _union(spark, columns, batches)
             ledger.batches[table] = batches
-        elif table in REQUIRED and not files:
+        elif table in REQUIRED and not there:
             ledger.problems.append(_missing(root / table))
     _read_faults(ledger, root / FAULTS_FILE)
     return ledger
 
 
-def valid(table: str) -> SparkColumn:
-    """Rows that keep the schema's promises: no null where none may be, no word that is not in the list."""
+def valid(table: str, *, full: frozenset[str] = frozenset()) -> SparkColumn:
+    """Rows that keep the schema's promises: no null where none may be, no word that is not in the list.
+
+    Columns in `full` are known to hold no null: a column that is needed for nothing else is then not read.
+    """
     promise = f.lit(True)  # noqa: FBT003  a literal of the query
     for column in TABLES[table]:
-        if not column.optional:
+        if not column.optional and column.name not in full:
             promise = promise & f.col(column.name).isNotNull()
         if column.values is not None:
             promise = promise & f.col(column.name).isin(*column.values)
@@ -155,13 +163,21 @@ def _union(
     whole = frames[0]
     for frame in frames[1:]:
         whole = whole.unionAll(frame)
-    return whole
+    # Of a small ledger each table is one partition: no join, group or window then has to exchange its rows first.
+    small = spark.conf.get("spark.sql.shuffle.partitions") == "1"
+    return whole.coalesce(1) if small and not lean else whole
 
 
 def lean(spark: SparkSession, ledger: Ledger, table: str) -> DataFrame:
     """The same table, in which columns that hold one value only are told by the footers and not read."""
     batches = ledger.batches.get(table)
     return _union(spark, TABLES[table], batches, lean=True) if batches else ledger.tables[table]
+
+
+def never_null(ledger: Ledger, table: str) -> frozenset[str]:
+    """Columns in which no row of the table has a null, as all footers say."""
+    full = [batch.full for batch in ledger.batches.get(table, ())]
+    return frozenset.intersection(*full) if full else frozenset()
 
 
 def _read(spark: SparkSession, columns: tuple[Column, ...], batch: Batch, *, lean: bool) -> DataFrame:
@@ -209,6 +225,13 @@ def _open_remote(spark: SparkSession, place: str) -> Ledger:
                     where, f"{table} has no column {column.name!r} of kind {column.kind}", "Write it into every file."
                 )
             )
+        for column in columns:
+            if column.optional and column.name in found and not fits(found[column.name], column.kind):
+                ledger.problems.append(
+                    Problem(
+                        where, f"{table}.{column.name} is no {column.kind}", f"Write {column.name} as {column.kind}."
+                    )
+                )
         if not lacking:
             good = {c.name: found[c.name] for c in columns if c.name in found and fits(found[c.name], c.kind)}
             ledger.tables[table] = frame.select(*(_cast(column, good.get(column.name)) for column in columns))

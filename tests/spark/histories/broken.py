@@ -75,9 +75,31 @@ def truncated(folder: str) -> Callable[[Path], None]:
     return damage
 
 
+def garbled(folder: str) -> Callable[[Path], None]:
+    """The first column's bytes are others; the footer is good."""
+
+    def damage(ledger: Path) -> None:
+        path = file_of(ledger, folder)
+        chunk = pq.read_metadata(path).row_group(0).column(0)
+        begin = chunk.dictionary_page_offset or chunk.data_page_offset
+        content = bytearray(path.read_bytes())
+        content[begin : begin + chunk.total_compressed_size] = b"\xff" * chunk.total_compressed_size
+        path.write_bytes(content)
+
+    return damage
+
+
 def no_parquet(folder: str) -> Callable[[Path], None]:
     def damage(ledger: Path) -> None:
         file_of(ledger, folder).write_text("offset,seq\n1,2\n", encoding="utf-8")
+
+    return damage
+
+
+def text_for_folder(folder: str) -> Callable[[Path], None]:
+    def damage(ledger: Path) -> None:
+        shutil.rmtree(ledger / folder)
+        (ledger / folder).write_text("offset,seq\n1,2\n", encoding="utf-8")
 
     return damage
 
@@ -124,6 +146,8 @@ BROKEN: dict[str, tuple[Callable[[Path], None], tuple[str, ...]]] = {
     "no sink": (without_column("effects", "sink"), ("effects", "sink")),
     "log truncated": (truncated("log"), ("log",)),
     "delivered truncated": (truncated("delivered"), ("delivered",)),
+    "log garbled": (garbled("log"), ("log", "behind a good footer")),
+    "delivered is a text file": (text_for_folder("delivered"), ("delivered", "not a readable Parquet file")),
     "sent is no Parquet": (no_parquet("sent"), ("sent",)),
     "seq is text": (with_values("sent", "seq", "zero", kind=pa.string()), ("sent", "seq")),
     "offset is a fraction": (with_values("log", "offset", 0.5, kind=pa.float64()), ("log", "offset")),

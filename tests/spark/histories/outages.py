@@ -282,6 +282,15 @@ def fresh_without_bound(h: History) -> None:
     h.expect["outage"] = {"running": {"write_s": 24, "read_s": 24}}
 
 
+@history("while one of two faults is not over nobody is stuck", violation("outage", **HERE))
+def one_of_two_faults_healed(h: History) -> None:
+    served(h)
+    h.fault(begin=500, healed=2 * SECOND)
+    h.fault(begin=1 * SECOND, name="cut")
+    probed(h, ok=(0,), failed=tuple(range(1, 90)))
+    bounded(h)
+
+
 # -- to the millisecond ------------------------------------------------------------------------------------------------
 
 
@@ -311,3 +320,16 @@ def unanswered_at_the_end_of_an_ok(h: History) -> None:
     probed(h, ok=(0, 12))
     h.probe("orders", 9 * SECOND, "ok", done=10 * SECOND)
     h.probe("orders", 10 * SECOND, "unknown", done=None)
+
+
+@history(
+    "faults that end as it begins, or begin as it ends, are named with it",
+    allowed("outage", **HERE, detail="kill", named="cut"),
+)
+def faults_at_both_ends(h: History) -> None:
+    served(h)
+    h.probe("orders", 0, "ok", done=10)
+    probed(h, ok=(), failed=(1, 2, 3))
+    h.probe("orders", 4 * SECOND, "ok", done=4 * SECOND + 10)
+    h.fault(begin=1, healed=10, name="kill")
+    h.fault(begin=4 * SECOND + 10, healed=5 * SECOND, name="cut")

@@ -9,10 +9,20 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pytest
 
 from common.errors import EXIT_FAILED, EXIT_UNKNOWN, EXIT_USAGE
-from tests.spark.histories.broken import BAD_EXPECTATIONS, BROKEN, as_others_write, sound
+from tests.spark.histories.broken import (
+    BAD_EXPECTATIONS,
+    BROKEN,
+    as_others_write,
+    garbled,
+    sound,
+    truncated,
+    with_values,
+    without_column,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -93,6 +103,22 @@ def test_violated_is_1(said: Callable[..., tuple[int, str]], tmp_path: Path) -> 
     assert said(h.write(tmp_path / "lost"))[0] == EXIT_FAILED
 
 
+@pytest.mark.parametrize("damage", [truncated("probes"), garbled("probes")], ids=["truncated", "garbled"])
+def test_violations_beside_a_broken_file_are_inconclusive(
+    spark: Any, damage: Callable[[Path], None], tmp_path: Path
+) -> None:
+    from validate.judge import judge_ledger  # noqa: PLC0415 -- so that the rest can be collected without a judge
+
+    h = sound()
+    h.acked("orders", 0, seq=2, offset=2)
+    ledger = h.write(tmp_path / "ledger")
+    damage(ledger)
+    summary = judge_ledger(spark, ledger, None, tmp_path / "findings").to_json()
+    assert summary["verdict"] == "unknown"
+    assert [(x["anomaly"], x["seq"], x["inconclusive"]) for x in summary["findings"]] == [("lost", 2, True)]
+    assert [problem for problem in summary["problems"] if "probes" in problem] == summary["problems"]
+
+
 @pytest.mark.parametrize("name", BAD_EXPECTATIONS)
 def test_bad_expectation_is_an_error(said: Callable[..., tuple[int, str]], name: str, tmp_path: Path) -> None:
     ledger = sound().write(tmp_path / "ledger")
@@ -101,6 +127,24 @@ def test_bad_expectation_is_an_error(said: Callable[..., tuple[int, str]], name:
     code, text = said(ledger, "--expect", expect)
     assert code == EXIT_USAGE
     assert str(expect) in text
+
+
+def test_what_spark_itself_lists_is_read_alike(spark: Any, tmp_path: Path) -> None:
+    """Behind a URL there is no looking into footers: the same tables, and the same complaints."""
+    from validate.ledger.read import _open_remote, open_ledger  # noqa: PLC0415 -- as above
+
+    ledger = sound().write(tmp_path / "ledger")
+    here, there = open_ledger(spark, str(ledger)), _open_remote(spark, str(ledger))
+    assert there.problems == []
+    assert {name: frame.schema for name, frame in there.tables.items()} == {
+        name: frame.schema for name, frame in here.tables.items()
+    }
+    with_values("sent", "key", 0.5, kind=pa.float64())(ledger)
+    without_column("log", "seq", "offset")(ledger)
+    told = "\n".join(map(str, _open_remote(spark, str(ledger)).problems))
+    assert "sent.key is no binary" in told
+    assert "log has no column 'offset'" in told
+    assert "seq" not in told
 
 
 def test_other_shapes_are_read(spark: Any, tmp_path: Path) -> None:
