@@ -117,11 +117,11 @@ def _network(provider: str, value: object, cloud: CloudPlan) -> tuple[str, dict[
     given = _fields(value, "network", ("subnet", "subnets") if provider == "aws" else ("subnet",))
     if "subnet" in given:
         return "", {"": _word(given["subnet"], "network.subnet", "its name or id")}
-    if cloud.zones:
-        raise ValueError("network.subnets and cloud.zones contradict each other: given subnets lie in zones already")
     subnets = _fields(given.get("subnets"), "network.subnets", None)
     if not subnets:
         raise ValueError("network has no subnet: write a range like 10.71.0.0/24, or subnet: and a subnet's name or id")
+    if cloud.zones:
+        raise ValueError("network.subnets and cloud.zones contradict each other: given subnets lie in zones already")
     return "", {str(rack): str(subnet) for rack, subnet in subnets.items()}
 
 

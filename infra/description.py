@@ -5,6 +5,7 @@ Everything is checked before anything is made; every message names the field and
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -57,6 +58,12 @@ def load_plan(stack: str, *, folder: Path, overrides: Mapping[str, Any]) -> Stac
             details=f"Described in {where}{changed}.",
             resolution="Mend the field; docs/reference/stacks.md has them all with examples.",
         ) from None
+
+
+def provider_of(path: Path) -> str:
+    """Of a description, whatever is wrong with the rest of it; empty if it names none."""
+    found = re.search(r"^provider: *([a-z]+)", path.read_text(encoding="utf-8", errors="replace"), re.MULTILINE)
+    return found[1] if found else ""
 
 
 def plan_from(stack: str, description: Mapping[str, Any]) -> StackPlan:

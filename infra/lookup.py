@@ -43,20 +43,38 @@ class NotFound(KastellanError):
     """What the description names is not in the cloud; nothing has been made."""
 
 
-def ask(field: str, value: str, call: Callable[[], T]) -> T:
-    """What the cloud answers; an error names the field of the description it was asked for."""
+def enter(call: Callable[[], T]) -> T:
+    """The first question of all: whether the cloud answers us."""
     try:
         return call()
     except Exception as refusal:  # noqa: BLE001 - Pulumi raises it bare, whatever the reason
         words = str(refusal)
-        for pattern, brief, resolution in GENERAL:
-            if re.search(pattern, words):
-                raise KastellanError(brief, details=words, resolution=resolution) from None
-        raise NotFound(
-            f"{field}: the cloud has no {value!r}.",
-            details=words,
-            resolution=f"Nothing was made. Name one that there is: pulumi config set --path 'kastellan:{field}'",
-        ) from None
+    _refuse_in_general(words)
+    raise KastellanError(
+        "The cloud does not answer as it should.",
+        details=words,
+        resolution="Nothing was made. docs/how-to has a page for each cloud: what it must be told first.",
+    )
+
+
+def ask(field: str, value: str, call: Callable[[], T]) -> T:
+    """What the cloud answers; an error names the field of the description it was asked for."""
+    try:
+        return call()
+    except Exception as refusal:  # noqa: BLE001 - the same
+        words = str(refusal)
+    _refuse_in_general(words)
+    raise NotFound(
+        f"{field}: the cloud has no {value!r}.",
+        details=words,
+        resolution=f"Nothing was made. Name one that there is: pulumi config set --path 'kastellan:{field}'",
+    )
+
+
+def _refuse_in_general(words: str) -> None:
+    for pattern, brief, resolution in GENERAL:
+        if re.search(pattern, words, re.IGNORECASE):
+            raise KastellanError(brief, details=words, resolution=resolution)
 
 
 def one_of(field: str, value: str, names: Iterable[str]) -> None:

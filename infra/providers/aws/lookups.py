@@ -13,7 +13,7 @@ import pulumi_aws as aws
 
 from common.errors import KastellanError
 from infra.known import Found, Known, refuse_smaller, refuse_strays
-from infra.lookup import ask, large_enough, one_of
+from infra.lookup import ask, enter, large_enough, one_of
 from infra.providers.cloud import HOST_MARK, MARK
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def look_up(plan: StackPlan, known: Known) -> FoundCloud:
     cloud = plan.cloud
     if cloud is None:
         raise TypeError(plan.provider)  # the description cannot do that
-    ask("cloud", "account", aws.get_caller_identity)  # wrong credentials come out here
+    enter(aws.get_caller_identity)
     image = ask("cloud.image", cloud.image, lambda: _image(cloud))
     vpc_id, places = _given(cloud) if cloud.subnets else ("", _new(cloud))
     found = FoundCloud(cloud.network, str(image.id), places, vpc_id)
@@ -112,7 +112,7 @@ def _given(cloud: CloudPlan) -> tuple[str, dict[str, Place]]:
 
 def _new(cloud: CloudPlan) -> dict[str, Place]:
     """Each zone gets the next /24, in the order in which the description first names it: a new one moves none."""
-    offered = ask("cloud.zones", "zones", lambda: aws.get_availability_zones(state="available")).names
+    offered = enter(lambda: aws.get_availability_zones(state="available")).names
     for rack, zone in cloud.zones.items():
         one_of(f"cloud.zones.{rack}", zone, offered)
     zones = dict.fromkeys(cloud.zones.values()) or {min(offered): None}

@@ -14,7 +14,7 @@ import pulumi_libvirt as libvirt
 from common.errors import KastellanError
 from common.run import run
 from infra.known import Known, refuse_smaller
-from infra.lookup import ask
+from infra.lookup import enter
 from infra.quantities import format_size
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def look_up(plan: StackPlan, known: Known) -> FoundCloud:
             details="Neither `pulumi config` has libvirt:uri, nor the environment LIBVIRT_DEFAULT_URI.",
             resolution=f"pulumi config set libvirt:uri qemu:///system --stack {plan.name}",
         )
-    node = ask("libvirt:uri", uri, libvirt.get_node_info)
+    node = enter(libvirt.get_node_info)
     new = [host for host in plan.hosts if not known.of(DOMAIN, host.name)]
     _refuse_overcommit(new, int(node.memory_total_kb) * 1024)
     for host in plan.hosts:

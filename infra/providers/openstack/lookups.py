@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pulumi_openstack as openstack
 
+from common.errors import KastellanError
 from infra.known import Found, Known, refuse_smaller, refuse_strays
-from infra.lookup import ask, enough, large_enough, one_of
+from infra.lookup import ask, enough, enter, large_enough, one_of
 
 if TYPE_CHECKING:
     from infra.plan import CloudPlan, HostPlan, StackPlan
@@ -34,8 +35,7 @@ class FoundCloud:
 
 def look_up(plan: StackPlan, known: Known) -> FoundCloud:
     cloud = _cloud(plan)
-    # The first question of all, so wrong credentials come out here.
-    zones = ask("cloud.zones", "compute service", lambda: openstack.compute.get_availability_zones(state="available"))
+    zones = enter(lambda: openstack.compute.get_availability_zones(state="available"))
     for rack, zone in cloud.zones.items():
         one_of(f"cloud.zones.{rack}", zone, zones.names)
     image = ask("cloud.image", cloud.image, lambda: openstack.images.get_image(name=cloud.image, most_recent=True))
@@ -87,7 +87,7 @@ def _subnet(name: str) -> Any:
 def _marked(cloud: CloudPlan, hosts: tuple[HostPlan, ...]) -> list[Found]:
     """Ports bear our mark and say which server has them, volumes have our names. Servers cannot be listed by Pulumi."""
     found = []
-    ports = ask("cloud.label", cloud.label, lambda: openstack.networking.get_port_ids(tags=[cloud.label]))
+    ports = enter(lambda: openstack.networking.get_port_ids(tags=[cloud.label]))
     for ident in ports.ids:
         port = openstack.networking.get_port(port_id=ident)
         if port.device_id:
@@ -109,19 +109,18 @@ def _volume_id(cloud: CloudPlan, host: HostPlan) -> str:
         words = str(refusal)
     if "no results" in words:
         return ""
-    ask("groups", name, lambda: _raise(words))
-    return ""
-
-
-def _raise(words: str) -> None:
-    raise RuntimeError(words)
+    raise KastellanError(
+        f"Which volume is the one of {host.name} cannot be told.",
+        details=words,
+        resolution=f"Nothing was made. openstack volume list --name {name}; one at most may be left.",
+    )
 
 
 def _refuse_beyond_quota(flavors: list[Any]) -> None:
     if not flavors:
         return
-    scope = ask("cloud.label", "project", lambda: openstack.identity.get_auth_scope(name="kastellan"))
-    limits = ask("cloud.label", "limits", lambda: openstack.compute.get_limits_v2(project_id=scope.project_id))
+    scope = enter(lambda: openstack.identity.get_auth_scope(name="kastellan"))
+    limits = enter(lambda: openstack.compute.get_limits_v2(project_id=scope.project_id))
     enough("servers", needed=len(flavors), limit=limits.max_total_instances, used=limits.total_instances_used)
     cores = sum(flavor.vcpus for flavor in flavors)
     enough("cores", needed=cores, limit=limits.max_total_cores, used=limits.total_cores_used)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import pulumi
@@ -10,7 +9,7 @@ import pytest
 
 from common.errors import KastellanError
 from infra.known import Known
-from tests.unit.infra.clouds import OPERATOR, MockCloud, run_program, state_of
+from tests.unit.infra.clouds import OPERATOR, MockCloud, first_boot, run_program, state_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -95,7 +94,7 @@ def test_a_server_stands_on_its_port_and_its_volume(tmp_path: Path) -> None:
 def test_first_boot_has_the_pinned_key_and_knows_the_disk(tmp_path: Path) -> None:
     seen = cloud()
     run_program(seen, described(), tmp_path)
-    told = json.loads(str(seen.made["Instance broker-1"]["userData"]).removeprefix("#cloud-config\n"))
+    told = first_boot(seen.made["Instance broker-1"]["userData"])
     assert told["ssh_keys"] == {"ed25519_private": "PRIVATE-broker-1", "ed25519_public": "ssh-ed25519 KEY-broker-1"}
     assert told["users"][0]["ssh_authorized_keys"] == ["ssh-ed25519 LOGIN"]
     rules = next(file["content"] for file in told["write_files"] if "udev" in file["path"])
@@ -204,7 +203,7 @@ def test_what_a_killed_call_left_is_named_and_not_made_twice(tmp_path: Path) -> 
 
 def test_two_volumes_of_one_name_are_no_answer(tmp_path: Path) -> None:
     seen = cloud(getVolumeV3="Your openstack_blockstorage_volume_v3 query returned multiple results")
-    with pytest.raises(KastellanError, match="returned multiple results"):
+    with pytest.raises(KastellanError, match="Which volume is the one of broker-1 cannot be told"):
         run_program(seen, described(), tmp_path)
 
 
