@@ -28,6 +28,10 @@ REMEDIES = {
     r"cannot be deleted[^.]*protect|resource is protected": (
         "It holds data. To destroy that too: pulumi config set kastellan:keep_data false, then pulumi up, then again."
     ),
+    r"no resource plugin 'pulumi-resource-": (
+        "Pulumi fetches the plugin of a cloud from its own site; where that cannot be reached: "
+        "tools/pulumi-plugins/README.md."
+    ),
     r"IpAddressAlreadyAllocated|InvalidIPAddress.InUse|IP address \S+ already allocated": (
         "Somebody has the address of a host already, perhaps a call that was killed: docs/how-to has a page for each "
         "cloud."
