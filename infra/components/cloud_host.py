@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import pulumi
 
 from common.errors import KastellanError
-from infra.arrival import RUNNING, SILENT
 from infra.cloud_init import FirstBoot, user_data
 from infra.components.dynamic import MadeArrival, MadeHostKey
 from infra.components.host import facts_of
@@ -49,8 +48,9 @@ class CloudHost(pulumi.ComponentResource):
         self.address = seen.apply(lambda it: checked_address(props.stack, plan.name, asked.address, sound, *it))
         self.host_key = key.public_key
         arrival = MadeArrival(plan.name, self._arrival(props, machine.ident), inside)
+        # There are no facts before it has arrived.
         everything = pulumi.Output.all(self.address, self.host_key, arrival.status)
-        self.facts = everything.apply(lambda it: _facts(props, *it))
+        self.facts = everything.apply(lambda it: facts_of(plan, it[0], it[1]))
         self.register_outputs({"address": self.address})
 
     def _first_boot(self, props: CloudHostProps, key: MadeHostKey) -> Any:
@@ -90,9 +90,3 @@ def checked_address(stack: str, host: str, wanted: str, sound: str, status: str,
         resolution=f"pulumi up --refresh --stack {stack} (./kastellan up {stack} always looks first) makes it anew.",
     )
     raise pulumi.RunError(str(error))
-
-
-def _facts(props: CloudHostProps, address: str, host_key: str, status: str) -> dict[str, Any]:
-    if status == SILENT:
-        raise pulumi.RunError(f"{props.plan.name} does not answer: its status is {status}, not {RUNNING}.")
-    return facts_of(props.plan, address, host_key)

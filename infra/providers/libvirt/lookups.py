@@ -6,7 +6,7 @@ import ipaddress
 import json
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pulumi
 import pulumi_libvirt as libvirt
@@ -24,6 +24,7 @@ VOLUME = "libvirt:index/volume:Volume"
 DOMAIN = "libvirt:index/domain:Domain"
 NETWORK = "libvirt:index/network:Network"
 IP_TIMEOUT_S = 20
+GIB = 2**30
 
 
 @dataclass(frozen=True)
@@ -51,13 +52,22 @@ def look_up(plan: StackPlan, known: Known) -> FoundCloud:
     new = [host for host in plan.hosts if not known.of(DOMAIN, host.name)]
     _refuse_overcommit(new, int(node.memory_total_kb) * 1024)
     for host in plan.hosts:
-        kept = known.of(VOLUME, f"{host.name}-data")
-        size = (kept or {}).get("outputs", {}).get("size")
-        in_gib = {"outputs": {"size": size / 2**30}} if isinstance(size, int | float) else None
-        refuse_smaller(host.name, host.disk_bytes // 2**30, in_gib)
+        _refuse_other_size(host, known.of(VOLUME, f"{host.name}-data"))
     if not cloud.subnets and uri.startswith("qemu:///") and not known.of(NETWORK, "network"):
         _refuse_overlap(cloud)
     return FoundCloud(cloud.network, cloud.subnets.get("", ""))
+
+
+def _refuse_other_size(host: HostPlan, kept: dict[str, Any] | None) -> None:
+    """The plugin cannot change a volume, it would make another one."""
+    size = (kept or {}).get("outputs", {}).get("size", host.disk_bytes)
+    refuse_smaller(host.name, host.disk_bytes // GIB, {"outputs": {"size": size / GIB}})
+    if size < host.disk_bytes:
+        raise KastellanError(
+            f"The data volume of {host.name} has {format_size(int(size))}, {format_size(host.disk_bytes)} are asked for.",
+            details="Pulumi cannot let a volume of libvirt grow.",
+            resolution="Do it with the host shut down: virsh vol-resize; then pulumi refresh, and this again.",
+        )
 
 
 def _refuse_overcommit(hosts: list[HostPlan], total: int) -> None:

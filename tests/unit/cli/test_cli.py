@@ -129,7 +129,7 @@ def test_known_words_of_programs_have_remedies() -> None:
     assert "put that one back" in native.remedy("error: incorrect passphrase")
     assert "pulumi cancel" in native.remedy("error: the stack is currently locked by 1 lock(s)")
     assert "tools/pulumi-plugins" in native.remedy("error: no resource plugin 'pulumi-resource-openstack' found in")
-    assert "keep_data false" in native.remedy("error: resource \"urn\" cannot be deleted\nbecause it is protected.")
+    assert "keep_data false" in native.remedy('error: resource "urn" cannot be deleted\nbecause it is protected.')
     assert "address of a host already" in native.remedy('"type": "IpAddressAlreadyAllocated"')
     assert native.remedy("anything") == ""
 
@@ -153,6 +153,17 @@ def test_down_leaves_a_stack_alone_that_keeps_its_data(monkeypatch: pytest.Monke
     assert "kastellan:keep_data false --stack openstack" in refusal.value.resolution
     monkeypatch.setattr(down, "pulumi", lambda *_: json.dumps({"deployment": {"resources": PROTECTED[1:]}}))
     down.refuse_kept_data("openstack")
+
+
+def test_down_asks_for_kept_data_before_the_first_machine_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    exported = json.dumps({"deployment": {"resources": PROTECTED}})
+    monkeypatch.setattr(down, "exists", lambda _: True)
+    monkeypatch.setattr(down, "repair", lambda _: [])
+    monkeypatch.setattr(down, "lay_out", lambda: None)
+    monkeypatch.setattr(down, "pulumi", lambda *_: exported)
+    monkeypatch.setattr(down, "run_shown", lambda *_, **__: pytest.fail("destroyed"))
+    with pytest.raises(KastellanError, match="keeps its data"):
+        down.run(build_parser().parse_args(["down", "openstack", "--yes"]))
 
 
 def test_down_of_a_stack_on_this_machine_asks_nobody(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -114,11 +114,15 @@ def test_which_libvirt_must_be_said(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         run_program(cloud(), described(), tmp_path)
 
 
-def test_a_smaller_disk_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("has", "said"), [(16, "has 16GiB, 8GiB are asked for"), (4, "has 4GiB, 8GiB are asked for")])
+def test_a_disk_of_another_size_is_refused(tmp_path: Path, has: int, said: str) -> None:
+    """Less loses data; more the plugin cannot do, it would make another volume."""
     urn = "urn:pulumi:cloud::kastellan::a$libvirt:index/volume:Volume::broker-1-data"
-    known = Known({"v": {"id": "v", "urn": urn, "outputs": {"size": 16.0 * 2**30}}})
-    with pytest.raises(KastellanError, match="The data volume of broker-1 has 16GiB, 8GiB are asked for"):
+    known = Known({"v": {"id": "v", "urn": urn, "outputs": {"size": has * 2.0**30}}})
+    with pytest.raises(KastellanError, match=f"The data volume of broker-1 {said}"):
         run_program(cloud(), described(), tmp_path, known=known)
+    same = Known({"v": {"id": "v", "urn": urn, "outputs": {"size": 8 * 2.0**30}}})
+    run_program(cloud(), described(), tmp_path, known=same)
 
 
 def test_an_image_that_is_no_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
