@@ -32,6 +32,10 @@ REMEDIES = {
         "Pulumi fetches the plugin of a cloud from its own site; where that cannot be reached: "
         "tools/pulumi-plugins/README.md."
     ),
+    r"'auth_url' or 'cloud' must be|Authentication failed|No valid credential sources|[Mm]issing region": (
+        "The cloud does not let us in: say who you are (OS_CLOUD, AWS_PROFILE, aws:region); docs/how-to has a page for "
+        "each cloud."
+    ),
     r"IpAddressAlreadyAllocated|InvalidIPAddress.InUse|IP address \S+ already allocated": (
         "Somebody has the address of a host already, perhaps a call that was killed: docs/how-to has a page for each "
         "cloud."

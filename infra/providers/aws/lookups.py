@@ -87,7 +87,7 @@ def _kind(name: str) -> Any:
 
 def _zones_with(kind: str) -> Sequence[str]:
     wanted = [{"name": "instance-type", "values": [kind]}]
-    offered = aws.ec2.get_instance_type_offerings(location_type="availability-zone", filters=wanted)
+    offered = enter(lambda: aws.ec2.get_instance_type_offerings(location_type="availability-zone", filters=wanted))
     return [str(zone) for zone in offered.locations]
 
 
@@ -135,9 +135,9 @@ def _marked(cloud: CloudPlan, hosts: tuple[HostPlan, ...]) -> list[Found]:
     """What a killed call may have made. Kept volumes of hosts that are asked for no longer are no strays."""
     names = [host.name for host in hosts]
     mine = [{"name": f"tag:{MARK}", "values": [cloud.label]}, {"name": f"tag:{HOST_MARK}", "values": names}]
-    machines = aws.ec2.get_instances(filters=mine, instance_state_names=list(STATES)).ids
-    ports = aws.ec2.get_network_interfaces(filters=mine).ids
-    volumes = aws.ebs.get_ebs_volumes(filters=mine).ids
+    machines = enter(lambda: aws.ec2.get_instances(filters=mine, instance_state_names=list(STATES))).ids
+    ports = enter(lambda: aws.ec2.get_network_interfaces(filters=mine)).ids
+    volumes = enter(lambda: aws.ebs.get_ebs_volumes(filters=mine)).ids
     return [
         *(Found("machine", it, f"aws ec2 terminate-instances --instance-ids {it}") for it in machines),
         *(Found("interface", it, f"aws ec2 delete-network-interface --network-interface-id {it}") for it in ports),

@@ -63,8 +63,9 @@ def _refuse_other_size(host: HostPlan, kept: dict[str, Any] | None) -> None:
     size = (kept or {}).get("outputs", {}).get("size", host.disk_bytes)
     refuse_smaller(host.name, host.disk_bytes // GIB, {"outputs": {"size": size / GIB}})
     if size < host.disk_bytes:
+        has, asked = format_size(int(size)), format_size(host.disk_bytes)
         raise KastellanError(
-            f"The data volume of {host.name} has {format_size(int(size))}, {format_size(host.disk_bytes)} are asked for.",
+            f"The data volume of {host.name} has {has}, {asked} are asked for.",
             details="Pulumi cannot let a volume of libvirt grow.",
             resolution="Do it with the host shut down: virsh vol-resize; then pulumi refresh, and this again.",
         )

@@ -89,7 +89,7 @@ def _marked(cloud: CloudPlan, hosts: tuple[HostPlan, ...]) -> list[Found]:
     found = []
     ports = enter(lambda: openstack.networking.get_port_ids(tags=[cloud.label]))
     for ident in ports.ids:
-        port = openstack.networking.get_port(port_id=ident)
+        port = enter(lambda ident=ident: openstack.networking.get_port(port_id=ident))  # type: ignore[misc]
         if port.device_id:
             found.append(Found("server", str(port.device_id), f"openstack server delete {port.device_id}"))
         found.append(Found("port", ident, f"openstack port delete {ident}"))

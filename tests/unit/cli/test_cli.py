@@ -131,6 +131,7 @@ def test_known_words_of_programs_have_remedies() -> None:
     assert "tools/pulumi-plugins" in native.remedy("error: no resource plugin 'pulumi-resource-openstack' found in")
     assert "keep_data false" in native.remedy('error: resource "urn" cannot be deleted\nbecause it is protected.')
     assert "address of a host already" in native.remedy('"type": "IpAddressAlreadyAllocated"')
+    assert "OS_CLOUD" in native.remedy("error: One of 'auth_url' or 'cloud' must be specified")
     assert native.remedy("anything") == ""
 
 
