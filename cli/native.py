@@ -29,8 +29,8 @@ REMEDIES = {
         "It holds data. To destroy that too: pulumi config set kastellan:keep_data false, then pulumi up, then again."
     ),
     r"no resource plugin 'pulumi-resource-": (
-        "Pulumi fetches the plugin of a cloud from its own site; where that cannot be reached: "
-        "tools/pulumi-plugins/README.md."
+        "Pulumi fetches the plugin of a cloud from its own site; where that cannot be reached, bring it: "
+        "pulumi plugin install resource NAME VERSION --file FILE."
     ),
     r"'auth_url' or 'cloud' must be|Authentication failed|No valid credential sources|[Mm]issing region": (
         "The cloud does not let us in: say who you are (OS_CLOUD, AWS_PROFILE, aws:region); docs/how-to has a page for "

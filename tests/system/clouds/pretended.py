@@ -107,7 +107,8 @@ class PretendedCloud(provider_pb2_grpc.ResourceProviderServicer):
             ident, thing = self.store.change(lambda content: add(content, kind, inputs))
         except Refused as refusal:
             context.abort(grpc.StatusCode.UNKNOWN, str(refusal))
-        wait_until(lambda: thing.get("name") not in self.store.read()["held"], timeout_s=HELD_TIMEOUT_S)
+        if kind == "Instance":
+            wait_until(lambda: thing["name"] not in self.store.read()["held"], timeout_s=HELD_TIMEOUT_S)
         if thing.get("status") == "error":
             half_made(context, ident, {**inputs, "id": ident}, inputs)
         return provider_pb2.CreateResponse(id=ident, properties=struct({**inputs, "id": ident}))

@@ -128,7 +128,7 @@ def test_pulumis_routine_is_hidden_and_nothing_else(line: str, hidden: bool) -> 
 def test_known_words_of_programs_have_remedies() -> None:
     assert "put that one back" in native.remedy("error: incorrect passphrase")
     assert "pulumi cancel" in native.remedy("error: the stack is currently locked by 1 lock(s)")
-    assert "tools/pulumi-plugins" in native.remedy("error: no resource plugin 'pulumi-resource-openstack' found in")
+    assert "pulumi plugin install" in native.remedy("error: no resource plugin 'pulumi-resource-openstack' found in")
     assert "keep_data false" in native.remedy('error: resource "urn" cannot be deleted\nbecause it is protected.')
     assert "address of a host already" in native.remedy('"type": "IpAddressAlreadyAllocated"')
     assert "OS_CLOUD" in native.remedy("error: One of 'auth_url' or 'cloud' must be specified")

@@ -166,7 +166,7 @@ REFUSALS: list[tuple[dict[str, Any], dict[str, Any], str, str]] = [
     ({}, {"getAvailabilityZones": "Authentication failed"}, "The cloud does not let us in.", "OS_CLOUD"),
     ({}, {"getAvailabilityZones": "One of 'auth_url' or 'cloud' must be specified"}, "The cloud does not let us in.", "OS_CLOUD"),
     ({}, {"getAvailabilityZones": "No suitable endpoint could be found in the service catalog."}, "The region, or", "OS_REGION_NAME"),
-    ({}, {"getAvailabilityZones": "no resource plugin 'pulumi-resource-openstack' found"}, "plugin for this cloud is not there", "tools/pulumi-plugins"),
+    ({}, {"getAvailabilityZones": "no resource plugin 'pulumi-resource-openstack' found"}, "plugin for this cloud is not there", "pulumi plugin install"),
     ({}, {"getLimitsV2": {**LIMITS, "totalInstancesUsed": 9}}, "2 more servers are needed, 1 are left", "quota"),
     ({}, {"getLimitsV2": {**LIMITS, "maxTotalCores": 3}}, "4 more cores are needed, 3 are left", "quota"),
     ({}, {"getLimitsV2": {**LIMITS, "maxTotalRamSize": 4096}}, "8192 more MiB of memory are needed", "quota"),
