@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 from typing import TYPE_CHECKING
@@ -11,8 +12,9 @@ from typing import TYPE_CHECKING
 from cli.native import is_pulumi_chatter, run_shown
 from cli.repair import repair
 from cli.stack import exists, pulumi
-from cli.surroundings import DEFAULT_STACK, HOME, checked_stack, lay_out
-from common.errors import UsageError
+from cli.surroundings import DEFAULT_STACK, HOME, ROOT, checked_stack, lay_out
+from cli.up import CLOUD_TIMEOUT_S
+from common.errors import KastellanError, UsageError
 from infra.providers.nspawn import registry
 from infra.providers.nspawn.leftovers import remove_stack
 
@@ -42,8 +44,10 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"There is nothing of stack {stack} to take down.")
         return 0
     if known:
+        refuse_kept_data(stack)
         flags = ["--yes", "--non-interactive", "--skip-preview", "--suppress-outputs"]
-        run_shown(["pulumi", "destroy", *flags, "--stack", stack], hide=is_pulumi_chatter)
+        argv = ["pulumi", "destroy", *flags, "--stack", stack]
+        run_shown(argv, hide=is_pulumi_chatter, timeout_s=CLOUD_TIMEOUT_S if on_cloud(stack) else None)
         # What the user configured outlives the stack, as its description does.
         pulumi("stack", "rm", "--yes", "--preserve-config", "--stack", stack)
     if (record := record_of(stack)) is not None:  # hosts that Pulumi does not know (any more)
@@ -51,6 +55,30 @@ def run(arguments: argparse.Namespace) -> int:
     remove_state(HOME / stack, purge=arguments.purge)
     print(f"Stack {stack} is gone.")
     return 0
+
+
+def on_cloud(stack: str) -> bool:
+    from infra.description import CLOUDS, provider_of  # noqa: PLC0415 - with the packages of the description
+
+    return provider_of(ROOT / "infra" / "stacks" / f"{stack}.yaml") in CLOUDS
+
+
+def refuse_kept_data(stack: str) -> None:
+    """Before the first machine is gone: Pulumi itself would find out when it comes to the volumes."""
+    if not on_cloud(stack):
+        return
+    exported = json.loads(pulumi("stack", "export", "--stack", stack))
+    resources = (exported.get("deployment") or {}).get("resources") or []
+    kept = [entry["urn"].rpartition("::")[2] for entry in resources if entry.get("protect")]
+    if kept:
+        raise KastellanError(
+            f"Stack {stack} keeps its data: {len(kept)} volumes are protected.",
+            details=f"Those of {', '.join(sorted(kept))}.",
+            resolution=(
+                f"To destroy the data too: pulumi config set kastellan:keep_data false --stack {stack}, then pulumi up"
+                f" --stack {stack}, then this again. To keep it: pulumi destroy --exclude-protected --stack {stack}."
+            ),
+        )
 
 
 def record_of(stack: str) -> registry.StackRecord | None:

@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 import sys
+import threading
 from typing import TYPE_CHECKING
 
 from cli.surroundings import ROOT, environment
@@ -24,7 +25,24 @@ REMEDIES = {
         "Another pulumi works on this stack: wait for it. If it runs on another machine and is surely dead: "
         "pulumi cancel."
     ),
+    r"cannot be deleted[^.]*protect|resource is protected": (
+        "It holds data. To destroy that too: pulumi config set kastellan:keep_data false, then pulumi up, then again."
+    ),
+    r"no resource plugin 'pulumi-resource-": (
+        "Pulumi fetches the plugin of a cloud from its own site; where that cannot be reached, bring it: "
+        "pulumi plugin install resource NAME VERSION --file FILE."
+    ),
+    r"'auth_url' or 'cloud' must be|Authentication failed|No valid credential sources|[Mm]issing region": (
+        "The cloud does not let us in: say who you are (OS_CLOUD, AWS_PROFILE, aws:region); docs/how-to has a page for "
+        "each cloud."
+    ),
+    r"IpAddressAlreadyAllocated|InvalidIPAddress.InUse|IP address \S+ already allocated": (
+        "Somebody has the address of a host already, perhaps a call that was killed: docs/how-to has a page for each "
+        "cloud."
+    ),
 }
+# After its bound a program is asked to end, then ended: a cloud's destroy was seen to ignore the asking.
+GRACE_S = 60
 
 
 # Pulumi's lines about what only begins, is only looked at, or stays as it is; and its advice after `destroy`.
@@ -57,7 +75,7 @@ def is_ansible_routine(line: str) -> bool:
     return re.match(r"ok: \[|skipping: \[|included: |\s*$", line) is not None
 
 
-def run_shown(argv: Sequence[str], *, hide: Callable[[str], bool]) -> None:
+def run_shown(argv: Sequence[str], *, hide: Callable[[str], bool], timeout_s: float | None = None) -> None:
     """Its output goes to the terminal as it comes, less what `hide` knows as routine; KastellanError if it fails."""
     print(f"$ {shlex.join(argv)}", flush=True)
     process = subprocess.Popen(
@@ -65,6 +83,10 @@ def run_shown(argv: Sequence[str], *, hide: Callable[[str], bool]) -> None:
         text=True,
     )  # fmt: skip
     output: list[str] = []
+    late = threading.Event()
+    timer = threading.Timer(timeout_s or 0, _end, (process, late))
+    if timeout_s:
+        timer.start()
     try:
         _pass_on(process.stdout or (), output, hide)
     except KeyboardInterrupt:
@@ -72,6 +94,15 @@ def run_shown(argv: Sequence[str], *, hide: Callable[[str], bool]) -> None:
         _pass_on(process.stdout or (), output, hide)
         process.wait()
         raise
+    finally:
+        timer.cancel()
+    if late.is_set():
+        raise NativeFailed(
+            f"{argv[0]} was ended: it had no end after {timeout_s or 0:.0f} s.",
+            code=process.wait(),
+            details=shlex.join(argv),
+            resolution="Look at the cloud for what hangs; then the same command goes on from there.",
+        )
     if process.wait() != 0:
         raise NativeFailed(
             f"{argv[0]} ended with exit code {process.returncode}.",
@@ -79,6 +110,15 @@ def run_shown(argv: Sequence[str], *, hide: Callable[[str], bool]) -> None:
             details=shlex.join(argv),
             resolution=remedy("".join(output)) or "Its words above say why; the same command goes on from there.",
         )
+
+
+def _end(process: subprocess.Popen[str], late: threading.Event) -> None:
+    late.set()
+    process.terminate()
+    try:
+        process.wait(GRACE_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
 
 
 def _pass_on(lines: Iterable[str], output: list[str], hide: Callable[[str], bool]) -> None:

@@ -15,7 +15,14 @@ from common.files import write_whole
 
 STACKS = BACKEND / ".pulumi" / "stacks" / "kastellan"
 # Words in the command lines of what Pulumi starts for a Python program.
-PLUGINS = ("pulumi-language-python", "pulumi-resource-pulumi-python", "pulumi.dynamic")
+PLUGINS = (
+    "pulumi-language-python",
+    "pulumi-resource-pulumi-python",
+    "pulumi.dynamic",
+    "pulumi-resource-openstack",
+    "pulumi-resource-aws",
+    "pulumi-resource-libvirt",
+)
 
 
 def repair(stack: str) -> list[str]:

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from infra.plan import StackPlan
 
 HELP = "bring a stack up"
+# Several machines, each with the bound of its provider, side by side.
+CLOUD_TIMEOUT_S = 3600
 
 
 @dataclass(frozen=True)
@@ -44,12 +46,17 @@ def hosts_phase(plan: StackPlan) -> None:
         print(done)
     pulumi("stack", "select", "--create", plan.name)
     flags = ["--yes", "--non-interactive", "--skip-preview", "--suppress-outputs", "--refresh"]
-    run_shown(["pulumi", "up", *flags, "--stack", plan.name], hide=is_pulumi_chatter)
+    run_shown(["pulumi", "up", *flags, "--stack", plan.name], hide=is_pulumi_chatter, timeout_s=pulumi_timeout_s(plan))
     run_shown(["ansible", "-i", f"inventories/{plan.name}", "-m", "ping", "all"], hide=is_pong)
     hosts = hosts_of(plan.name)
     print(f"{len(hosts)} hosts answer.")
     for stray in remove_strays(str(HOME / plan.name), {host.name for host in hosts}):
         print(f"Removed {stray}: it was begun by an interrupted call and is not asked for any more.")
+
+
+def pulumi_timeout_s(plan: StackPlan) -> float | None:
+    """A bound on what goes over a network; on this machine everything has bounds of its own."""
+    return CLOUD_TIMEOUT_S if plan.cloud else None
 
 
 def cluster_phase(plan: StackPlan) -> None:

@@ -5,12 +5,15 @@ Everything is checked before anything is made; every message names the field and
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import yaml
 
 from common.errors import UsageError
 from common.names import is_stack_name, nearest
+from infra.cloud import FIELDS as CLOUD_FIELDS
+from infra.cloud import GROUP_FIELDS, check_cloud_hosts, plan_cloud
 from infra.groups import plan_groups
 from infra.listed import plan_listed
 from infra.plan import HostPlan, StackPlan
@@ -20,10 +23,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-PROVIDERS = ("nspawn", "static")
+# Providers of machines that are asked for over a network.
+CLOUDS = tuple(CLOUD_FIELDS)
+PROVIDERS = ("nspawn", "static", *CLOUDS)
 # Providers whose hosts exist already are told the hosts one by one; the others make them by groups.
 LISTED_PROVIDERS = ("static",)
-KEYS = ("provider", "network", "groups", "hosts")
+CLOUD_KEYS = ("cloud", "firewall", "keep_data")
+KEYS = ("provider", "network", "groups", "hosts", *CLOUD_KEYS)
 
 
 class DescriptionError(UsageError):
@@ -54,6 +60,12 @@ def load_plan(stack: str, *, folder: Path, overrides: Mapping[str, Any]) -> Stac
         ) from None
 
 
+def provider_of(path: Path) -> str:
+    """Of a description, whatever is wrong with the rest of it; empty if it names none."""
+    found = re.search(r"^provider: *([a-z]+)", path.read_text(encoding="utf-8", errors="replace"), re.MULTILINE)
+    return found[1] if found else ""
+
+
 def plan_from(stack: str, description: Mapping[str, Any]) -> StackPlan:
     """Check a merged description; ValueError names the field."""
     provider = description.get("provider")
@@ -65,11 +77,24 @@ def plan_from(stack: str, description: Mapping[str, Any]) -> StackPlan:
         raise ValueError(
             f"provider {provider} takes no {unfit}: {'list hosts' if listed else 'describe groups'} instead"
         )
+    if provider in CLOUDS:
+        return _plan_on_cloud(stack, str(provider), description)
+    for key in CLOUD_KEYS:
+        if key in description:
+            raise ValueError(f"provider {provider} takes no {key}: that is for {', '.join(CLOUDS)}")
     network = "" if listed else address_range(description.get("network", "auto"))
     hosts: tuple[HostPlan, ...]
     hosts = plan_listed(description.get("hosts")) if listed else plan_groups(description.get("groups"))
     check_hosts(hosts)
     return StackPlan(name=stack, provider=str(provider), network=network, hosts=hosts)
+
+
+def _plan_on_cloud(stack: str, provider: str, description: Mapping[str, Any]) -> StackPlan:
+    cloud = plan_cloud(provider, stack, description)
+    hosts = plan_groups(description.get("groups"), GROUP_FIELDS[provider])
+    check_hosts(hosts)
+    check_cloud_hosts(provider, cloud, hosts)
+    return StackPlan(name=stack, provider=provider, network=cloud.network, hosts=hosts, cloud=cloud)
 
 
 def _read(path: Path, where: str) -> dict[str, Any]:
@@ -104,6 +129,9 @@ def _refuse_unknown_keys(values: Mapping[str, Any], *, known: tuple[str, ...], w
 def _merge(described: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
     """Overrides win field by field in groups; a group that the file does not have is a slip, not a wish."""
     merged = {**described, **{key: value for key, value in overrides.items() if key != "groups"}}
+    for key in ("cloud", "firewall"):
+        if isinstance(described.get(key), dict) and isinstance(overrides.get(key), dict):
+            merged[key] = {**described[key], **overrides[key]}
     groups = described.get("groups")
     changed = overrides.get("groups")
     if changed is None:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from common.names import ROLE_KINDS, ROLES, nearest
 from infra.plan import HIGHEST_ADDRESS, HostPlan
 from infra.quantities import format_size, parse_size
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 FIELDS = ("prefix", "first", "count", "address", "first_node_id", "roles", "racks", "memory", "disk", "data_path")
 REQUIRED = ("count", "address", "roles", "memory", "disk")
 # Below these a host does not boot or a file system has no room for anything.
 LEAST_MEMORY = 256 * 2**20
 LEAST_DISK = 64 * 2**20
+DEFAULT_CPUS = 2
 # Where the first role that keeps data looks for it.
 DATA_PATHS = {
     "kafka_broker": "/var/lib/kafka",
@@ -23,24 +27,18 @@ DATA_PATHS = {
 }
 
 
-def plan_groups(groups: object) -> tuple[HostPlan, ...]:
+def plan_groups(groups: object, more: Mapping[str, bool] | None = None) -> tuple[HostPlan, ...]:
+    """`more`: fields besides that the provider knows, and whether each must be there."""
     if not isinstance(groups, dict) or not groups:
         raise ValueError("groups is empty: describe at least one group of hosts")
-    hosts = tuple(host for name, fields in groups.items() for host in _plan_group(str(name), fields))
+    hosts = tuple(host for name, fields in groups.items() for host in _plan_group(str(name), fields, more or {}))
     if not hosts:
         raise ValueError("all groups have count 0: give one a count, e.g. groups.broker.count: 4")
     return hosts
 
 
-def _plan_group(name: str, fields: object) -> list[HostPlan]:
-    if not isinstance(fields, dict):
-        raise ValueError(f"groups.{name} has no fields: it needs {', '.join(REQUIRED)}")
-    for key in fields:
-        if key not in FIELDS:
-            raise ValueError(f"groups.{name}.{key} is unknown: {nearest(str(key), FIELDS)}")
-    for key in REQUIRED:
-        if key not in fields:
-            raise ValueError(f"groups.{name}.{key} is missing")
+def _plan_group(name: str, group: object, more: Mapping[str, bool]) -> list[HostPlan]:
+    fields = _checked_fields(name, group, more)
     where = f"groups.{name}"
     roles = roles_of(fields["roles"], where)
     first = _whole(fields.get("first", 1), f"{where}.first", least=1)
@@ -64,9 +62,25 @@ def _plan_group(name: str, fields: object) -> list[HostPlan]:
             memory_bytes=_size(fields["memory"], f"{where}.memory", least=LEAST_MEMORY),
             disk_bytes=_size(fields["disk"], f"{where}.disk", least=LEAST_DISK),
             data_path=_data_path(fields.get("data_path", DATA_PATHS[roles[0]]), where),
+            flavor=_name(fields.get("flavor", ""), f"{where}.flavor") if "flavor" in more else "",
+            cpus=_whole(fields.get("cpus", DEFAULT_CPUS), f"{where}.cpus", least=1) if "cpus" in more else 0,
         )
         for number in range(count)
     ]
+
+
+def _checked_fields(name: str, fields: object, more: Mapping[str, bool]) -> dict[str, Any]:
+    required = (*REQUIRED, *(field for field, needed in more.items() if needed))
+    if not isinstance(fields, dict):
+        raise ValueError(f"groups.{name} has no fields: it needs {', '.join(required)}")
+    known = (*FIELDS, *more)
+    for key in fields:
+        if key not in known:
+            raise ValueError(f"groups.{name}.{key} is unknown: {nearest(str(key), known)}")
+    for key in required:
+        if key not in fields:
+            raise ValueError(f"groups.{name}.{key} is missing")
+    return fields
 
 
 def roles_of(value: object, where: str) -> tuple[str, ...]:
@@ -98,6 +112,12 @@ def _size(value: object, where: str, *, least: int) -> int:
     if size < least:
         raise ValueError(f"{where} is {value}: it must be at least {format_size(least)}")
     return size
+
+
+def _name(value: object, where: str) -> str:
+    if not isinstance(value, str) or not value:
+        raise ValueError(f"{where} is {value!r}: name a kind of machine that the cloud has")
+    return value
 
 
 def _racks(value: object, where: str) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import ipaddress
 from typing import Any
 
@@ -76,15 +75,25 @@ def _address(value: object, where: str) -> str:
 
 def _host_key(value: object, where: str) -> str:
     """`type base64`, as in /etc/ssh/ssh_host_ed25519_key.pub; a comment behind it is dropped."""
-    parts = str(value).split()
-    try:
-        good = len(parts) >= PLAIN_KEY_PARTS and base64.b64decode(parts[1], validate=True)[4:].startswith(
-            parts[0].encode()
-        )
-    except binascii.Error:
-        good = False
-    if not good:
+    if not _is_public_key(value):
         raise ValueError(
             f"{where}.host_key is no public host key: copy the line of /etc/ssh/ssh_host_ed25519_key.pub on that host"
         )
-    return " ".join(parts[:2])
+    return " ".join(str(value).split()[:2])
+
+
+def public_key(value: object, where: str) -> str:
+    """The key of somebody who may log in; never shown if it is something else, as that may be the private half."""
+    if not _is_public_key(value):
+        raise ValueError(f"{where} is no public key: copy the line of a file like ~/.ssh/id_ed25519.pub")
+    return " ".join(str(value).split())
+
+
+def _is_public_key(value: object) -> bool:
+    parts = str(value).split()
+    try:
+        return len(parts) >= PLAIN_KEY_PARTS and base64.b64decode(parts[1], validate=True)[4:].startswith(
+            parts[0].encode()
+        )
+    except ValueError:
+        return False

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pulumi
 from pulumi.dynamic import Resource
 
 from infra.providers.stub import PartProvider
-
-if TYPE_CHECKING:
-    import pulumi
 
 
 class MadeNetwork(Resource, module="kastellan", name="Network"):
@@ -41,3 +39,20 @@ class LoginKey(Resource, module="kastellan", name="LoginKey"):
 class KnownHosts(Resource, module="kastellan", name="KnownHosts"):
     def __init__(self, name: str, props: dict[str, Any], opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__(PartProvider("infra.login:KnownHosts"), name, props, opts)
+
+
+class MadeHostKey(Resource, module="kastellan", name="HostKey"):
+    public_key: pulumi.Output[str]
+    private_key: pulumi.Output[str]
+
+    def __init__(self, name: str, props: dict[str, Any], opts: pulumi.ResourceOptions) -> None:
+        outputs = {"public_key": None, "private_key": None}
+        secret = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(additional_secret_outputs=["private_key"]))
+        super().__init__(PartProvider("infra.login:HostKey"), name, {**outputs, **props}, secret)
+
+
+class MadeArrival(Resource, module="kastellan", name="Arrival"):
+    status: pulumi.Output[str]
+
+    def __init__(self, name: str, props: dict[str, Any], opts: pulumi.ResourceOptions) -> None:
+        super().__init__(PartProvider("infra.arrival:Arrival"), name, {"status": None, **props}, opts)

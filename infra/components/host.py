@@ -38,7 +38,7 @@ class ClusterHost(pulumi.ComponentResource):
         inputs = _made_inputs(props, props.network) if props.network else _recorded_inputs(plan)
         made = MadeHost(props.provider, plan.name, inputs, pulumi.ResourceOptions(parent=self))
         self.address, self.host_key = made.address, made.host_key
-        self.facts = pulumi.Output.all(made.address, made.host_key).apply(lambda seen: _facts(plan, *seen))
+        self.facts = pulumi.Output.all(made.address, made.host_key).apply(lambda seen: facts_of(plan, *seen))
         self.register_outputs({"address": self.address})
 
 
@@ -62,7 +62,7 @@ def _recorded_inputs(plan: HostPlan) -> dict[str, Any]:
     return {"name": plan.name, "address": plan.address, "host_key": plan.host_key}
 
 
-def _facts(plan: HostPlan, address: str, host_key: str) -> dict[str, Any]:
+def facts_of(plan: HostPlan, address: str, host_key: str) -> dict[str, Any]:
     return {
         "name": plan.name,
         "address": address,

@@ -1,6 +1,7 @@
 """What can make hosts. Sibling packages share file names:
 
-- host.py and network.py hold one Part each (a provider of existing hosts has no network);
+- host.py and network.py hold one Part each (a provider of existing hosts has no network); on a cloud, resources of
+  that cloud's own provider: see cloud.py;
 - preflight.py says what this machine and user must have: see Needs, and `preflight(plan)` for a plan.
 """
 

@@ -20,6 +20,7 @@ from cli.locks import dead_locks
 from cli.stack import hosts_of
 from common.errors import CommandFailed, KastellanError, UsageError
 from common.run import run
+from infra.description import load_plan, plan_from
 from infra.providers.nspawn.registry import StackRecord
 from tools.pulumi import build
 
@@ -48,7 +49,7 @@ def test_an_error_has_three_parts(capsys: pytest.CaptureFixture[str]) -> None:
     lines = capsys.readouterr().err.splitlines()
     assert lines == [
         "Error: There is no stack 'locla'.",
-        "  infra/stacks has: local, static.",
+        "  infra/stacks has: aws, libvirt, local, openstack, static.",
         "To do: Did you mean 'local'?",
     ]
 
@@ -127,6 +128,10 @@ def test_pulumis_routine_is_hidden_and_nothing_else(line: str, hidden: bool) -> 
 def test_known_words_of_programs_have_remedies() -> None:
     assert "put that one back" in native.remedy("error: incorrect passphrase")
     assert "pulumi cancel" in native.remedy("error: the stack is currently locked by 1 lock(s)")
+    assert "pulumi plugin install" in native.remedy("error: no resource plugin 'pulumi-resource-openstack' found in")
+    assert "keep_data false" in native.remedy('error: resource "urn" cannot be deleted\nbecause it is protected.')
+    assert "address of a host already" in native.remedy('"type": "IpAddressAlreadyAllocated"')
+    assert "OS_CLOUD" in native.remedy("error: One of 'auth_url' or 'cloud' must be specified")
     assert native.remedy("anything") == ""
 
 
@@ -135,6 +140,54 @@ def test_down_asks_where_it_can_and_refuses_where_it_cannot(monkeypatch: pytest.
     with pytest.raises(UsageError, match="must be confirmed") as refusal:
         down.confirm("local")
     assert refusal.value.resolution == "./kastellan down local --yes"
+
+
+PROTECTED = [{"urn": "urn:a::Volume::broker-1", "protect": True}, {"urn": "urn:a::Instance::broker-1"}]
+
+
+def test_down_leaves_a_stack_alone_that_keeps_its_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(down, "pulumi", lambda *_: json.dumps({"deployment": {"resources": PROTECTED}}))
+    with pytest.raises(KastellanError) as refusal:
+        down.refuse_kept_data("openstack")
+    assert refusal.value.brief == "Stack openstack keeps its data: 1 volumes are protected."
+    assert refusal.value.details == "Those of broker-1."
+    assert "kastellan:keep_data false --stack openstack" in refusal.value.resolution
+    monkeypatch.setattr(down, "pulumi", lambda *_: json.dumps({"deployment": {"resources": PROTECTED[1:]}}))
+    down.refuse_kept_data("openstack")
+
+
+def test_down_asks_for_kept_data_before_the_first_machine_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    exported = json.dumps({"deployment": {"resources": PROTECTED}})
+    monkeypatch.setattr(down, "exists", lambda _: True)
+    monkeypatch.setattr(down, "repair", lambda _: [])
+    monkeypatch.setattr(down, "lay_out", lambda: None)
+    monkeypatch.setattr(down, "pulumi", lambda *_: exported)
+    monkeypatch.setattr(down, "run_shown", lambda *_, **__: pytest.fail("destroyed"))
+    with pytest.raises(KastellanError, match="keeps its data"):
+        down.run(build_parser().parse_args(["down", "openstack", "--yes"]))
+
+
+def test_down_of_a_stack_on_this_machine_asks_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(down, "pulumi", lambda *_: pytest.fail("asked"))
+    down.refuse_kept_data("local")
+
+
+DEAF = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('deaf', flush=True); signal.pause()"
+
+
+def test_a_program_that_hangs_and_will_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native, "GRACE_S", 0.2)
+    with pytest.raises(native.NativeFailed, match="was ended: it had no end after 1 s") as failure:
+        native.run_shown([sys.executable, "-c", DEAF], hide=lambda _: False, timeout_s=1)
+    assert failure.value.code == -9
+    native.run_shown(["true"], hide=lambda _: False, timeout_s=30)
+
+
+def test_only_what_goes_over_a_network_is_bounded() -> None:
+    from tests.unit.infra.test_openstack import described  # noqa: PLC0415 - beside its only use
+
+    assert up.pulumi_timeout_s(plan_from("cloud", described())) == up.CLOUD_TIMEOUT_S
+    assert up.pulumi_timeout_s(load_plan("local", folder=ROOT / "infra/stacks", overrides={})) is None
 
 
 def test_down_keeps_reports_unless_told(tmp_path: Path) -> None:

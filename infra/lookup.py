@@ -1,0 +1,106 @@
+"""Asking a cloud before anything is made there: one way to ask, one kind of error when the answer is no."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, TypeVar
+
+from common.errors import KastellanError
+from common.names import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+T = TypeVar("T")
+
+_NO_PLUGIN = r"no resource plugin|could not (find|load) plugin|failed to load plugin|error downloading plugin"
+_NO_REGION = r"No suitable endpoint|endpoint.*catalog|invalid.*region|region.*(not valid|unknown)|no such host"
+_NO_ENTRY = (
+    r"auth_url|Authentication failed|Unauthorized|\b40[13]\b|credential|InvalidClientToken|AuthFailure|ExpiredToken"
+    r"|clouds\.yaml|Missing region|failed to connect|error while configuring"
+)
+# Words of clouds and of Pulumi -> what is wrong, whatever was asked for.
+GENERAL = (
+    (
+        _NO_PLUGIN,
+        "Pulumi's plugin for this cloud is not there.",
+        "Pulumi fetches it from its own site; or bring it: pulumi plugin install resource NAME VERSION --file FILE.",
+    ),
+    (
+        _NO_REGION,
+        "The region, or the address of the cloud, does not exist.",
+        "Mend it (OS_REGION_NAME, AWS_REGION, pulumi config set): docs/how-to has a page for each cloud.",
+    ),
+    (
+        _NO_ENTRY,
+        "The cloud does not let us in.",
+        "Say who you are (OS_CLOUD, AWS_PROFILE, libvirt:uri): docs/how-to has a page for each cloud.",
+    ),
+)
+
+
+class NotFound(KastellanError):
+    """What the description names is not in the cloud; nothing has been made."""
+
+
+def enter(call: Callable[[], T]) -> T:
+    """The first question of all: whether the cloud answers us."""
+    try:
+        return call()
+    except Exception as refusal:  # noqa: BLE001 - Pulumi raises it bare, whatever the reason
+        words = str(refusal)
+    _refuse_in_general(words)
+    raise KastellanError(
+        "The cloud does not answer as it should.",
+        details=words,
+        resolution="Nothing was made. docs/how-to has a page for each cloud: what it must be told first.",
+    )
+
+
+def ask(field: str, value: str, call: Callable[[], T]) -> T:
+    """What the cloud answers; an error names the field of the description it was asked for."""
+    try:
+        return call()
+    except Exception as refusal:  # noqa: BLE001 - the same
+        words = str(refusal)
+    _refuse_in_general(words)
+    raise NotFound(
+        f"{field}: the cloud has no {value!r}.",
+        details=words,
+        resolution=f"Nothing was made. Name one that there is: pulumi config set --path 'kastellan:{field}'",
+    )
+
+
+def _refuse_in_general(words: str) -> None:
+    for pattern, brief, resolution in GENERAL:
+        if re.search(pattern, words, re.IGNORECASE):
+            raise KastellanError(brief, details=words, resolution=resolution)
+
+
+def one_of(field: str, value: str, names: Iterable[str]) -> None:
+    known = sorted(names)
+    if value not in known:
+        raise NotFound(
+            f"{field}: the cloud has no {value!r}.",
+            details=f"It has {', '.join(known) or 'none'}.",
+            resolution=f"Nothing was made. {nearest(value, known).capitalize()}",
+        )
+
+
+def enough(what: str, *, needed: float, limit: float, used: float) -> None:
+    """A limit below zero is none."""
+    if 0 <= limit < used + needed:
+        raise KastellanError(
+            f"The quota has no room: {needed:.0f} more {what} are needed, {limit - used:.0f} are left.",
+            details=f"{used:.0f} of {limit:.0f} are in use.",
+            resolution="Nothing was made. Ask for a larger quota, remove what is not needed, or lower count.",
+        )
+
+
+def large_enough(host: str, flavor: str, *, has: int, needed: int) -> None:
+    if has < needed:
+        raise KastellanError(
+            f"Flavor {flavor} is too small for {host}: it has {has // 2**20}MiB, {needed // 2**20}MiB are asked for.",
+            details="The heap and the page cache must fit; the group's memory says how much is needed.",
+            resolution="Nothing was made. Name a larger flavor for the group, or lower its memory.",
+        )

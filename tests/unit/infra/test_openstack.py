@@ -1,0 +1,222 @@
+"""What is declared on OpenStack, and what is refused before anything is; Pulumi's mocks stand for the cloud."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pulumi
+import pytest
+
+from common.errors import KastellanError
+from infra.known import Known
+from tests.unit.infra.clouds import OPERATOR, MockCloud, first_boot, run_program, state_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FLAVOR = {"ram": 4096, "vcpus": 2, "id": "flavor-7"}
+LIMITS = {
+    "maxTotalInstances": 10, "totalInstancesUsed": 0, "maxTotalCores": 20, "totalCoresUsed": 0,
+    "maxTotalRamSize": 51200, "totalRamUsed": 0,
+}  # fmt: skip
+NO_VOLUME = "Your openstack_blockstorage_volume_v3 query returned no results"
+
+
+def described(**changes: Any) -> dict[str, Any]:
+    group = {
+        "prefix": "broker", "count": 2, "address": 11, "roles": ["kafka_broker", "kafka_controller"], "racks": ["a", "b"],
+        "flavor": "m1", "memory": "4GiB", "disk": "100GiB",
+    }  # fmt: skip
+    whole: dict[str, Any] = {
+        "provider": "openstack",
+        "network": "10.71.0.0/24",
+        "cloud": {"image": "debian-12", "external_network": "public", "zones": {"a": "zone-1", "b": "zone-2"}},
+        "firewall": {"operator": [OPERATOR], "listeners": [{"ports": [9092, 9094], "sources": ["10.20.0.0/16"]}]},
+        "groups": {"broker": group},
+    }
+    for path, value in changes.items():
+        place = whole
+        *way, last = path.split("__")
+        for step in way:
+            place = place[step]
+        place[last] = value
+    return whole
+
+
+def cloud(**answers: Any) -> MockCloud:
+    """An OpenStack where all is well, but for `answers`."""
+    well = {
+        "getAvailabilityZones": {"names": ["zone-1", "zone-2"]},
+        "getImage": {"id": "image-3"},
+        "getFlavor": FLAVOR,
+        "getPortIds": {"ids": []},
+        "getVolumeV3": NO_VOLUME,
+        "getAuthScope": {"projectId": "p"},
+        "getLimitsV2": LIMITS,
+        "getNetwork": {"id": "external-1"},
+        "getSubnet": {"id": "subnet-9", "cidr": "192.0.2.0/24", "networkId": "network-9"},
+        "getInstanceV2": lambda asked: {"powerState": "active", "accessIpV4": address_of(asked["id"])},
+    }
+    return MockCloud({**well, **answers})
+
+
+def address_of(server: str) -> str:
+    return f"10.71.0.1{server.split('-')[2]}"
+
+
+def test_outputs_are_those_of_any_stack(tmp_path: Path) -> None:
+    outputs = run_program(cloud(), described(), tmp_path)
+    assert (outputs["stack"], outputs["network"]) == ("cloud", "10.71.0.0/24")
+    assert outputs["hosts"][1] == {
+        "name": "broker-2", "address": "10.71.0.12", "ssh_user": "ops", "ssh_port": 22, "ssh_key_file": None,
+        "host_key": "ssh-ed25519 KEY-broker-2", "node_id": 2, "roles": ["kafka_broker", "kafka_controller"], "rack": "b",
+    }  # fmt: skip
+
+
+def test_a_server_stands_on_its_port_and_its_volume(tmp_path: Path) -> None:
+    seen = cloud()
+    run_program(seen, described(), tmp_path)
+    server, port = seen.made["Instance broker-1"], seen.made["Port broker-1"]
+    assert server["networks"] == [{"port": "Port-broker-1-0123456789abcdef"}]
+    assert port["fixedIps"] == [{"subnetId": "Subnet-subnet-0123456789abcdef", "ipAddress": "10.71.0.11"}]
+    disk = server["blockDevices"][1]
+    assert (disk["uuid"], disk["deleteOnTermination"]) == ("Volume-broker-1-0123456789abcdef", False)
+    assert (server["flavorId"], server["imageId"]) == ("flavor-7", "image-3")
+    assert "flavorName" not in server  # by name, a flavor that is not public is not found
+    assert "powerState" not in server  # asked for, a preview would show it as if it were known
+    assert [seen.made[f"Instance broker-{n}"]["availabilityZone"] for n in (1, 2)] == ["zone-1", "zone-2"]
+    assert server["schedulerHints"] == [{"group": "ServerGroup-hosts-0123456789abcdef"}]
+    assert seen.made["ServerGroup hosts"]["policies"] == "soft-anti-affinity"
+    volume = seen.made["Volume broker-1"]
+    assert (volume["size"], volume["metadata"]) == (100, {"kastellan": "kastellan-cloud", "kastellan-host": "broker-1"})
+
+
+def test_first_boot_has_the_pinned_key_and_knows_the_disk(tmp_path: Path) -> None:
+    seen = cloud()
+    run_program(seen, described(), tmp_path)
+    told = first_boot(seen.made["Instance broker-1"]["userData"])
+    assert told["ssh_keys"] == {"ed25519_private": "PRIVATE-broker-1", "ed25519_public": "ssh-ed25519 KEY-broker-1"}
+    assert told["users"][0]["ssh_authorized_keys"] == ["ssh-ed25519 LOGIN"]
+    rules = next(file["content"] for file in told["write_files"] if "udev" in file["path"])
+    assert 'ENV{ID_SERIAL}=="*Volume-broker-1-0123*"' in rules  # 20 letters, as a guest sees them
+
+
+def test_exactly_the_declared_doors_are_open(tmp_path: Path) -> None:
+    seen = cloud()
+    run_program(seen, described(), tmp_path)
+    rules = [made for name, made in seen.made.items() if name.startswith("SecGroupRule")]
+    assert {(rule["direction"], rule["protocol"]) for rule in rules} == {("ingress", "tcp")}
+    assert sorted(
+        (rule["securityGroupId"].split("-")[1], rule["portRangeMin"], rule["portRangeMax"],
+         rule.get("remoteIpPrefix") or f"members of {rule['remoteGroupId'].split('-')[1]}")
+        for rule in rules
+    ) == [
+        ("kafka", 9092, 9092, "10.20.0.0/16"),
+        ("kafka", 9094, 9094, "10.20.0.0/16"),
+        ("nodes", 22, 22, OPERATOR),
+        *(("nodes", port, port, "members of nodes") for port in (9091, 9092, 9093, 9094)),
+    ]  # fmt: skip
+    assert seen.made["Port broker-1"]["securityGroupIds"] == [
+        "SecGroup-kafka-broker-0123456789abcdef",
+        "SecGroup-nodes-0123456789abcdef",
+    ]
+
+
+def test_a_controller_alone_has_no_listeners_for_clients(tmp_path: Path) -> None:
+    seen = cloud()
+    run_program(seen, described(groups__broker__roles=["kafka_controller"]), tmp_path)
+    assert seen.made["Port broker-1"]["securityGroupIds"] == ["SecGroup-nodes-0123456789abcdef"]
+    assert "SecGroup kafka-broker" not in seen.made
+
+
+def test_a_given_subnet_is_used_and_none_made(tmp_path: Path) -> None:
+    seen = cloud(
+        getInstanceV2=lambda asked: {"powerState": "active", "accessIpV4": f"192.0.2.1{asked['id'].split('-')[2]}"}
+    )
+    outputs = run_program(seen, described(network={"subnet": "there"}), tmp_path)
+    assert outputs["network"] == "192.0.2.0/24"
+    assert seen.made["Port broker-2"]["networkId"] == "network-9"
+    assert not [name for name in seen.made if name.startswith(("Network network", "Subnet", "Router"))]
+
+
+@pytest.mark.parametrize(
+    ("status", "address", "said"),
+    [
+        ("error", "", "broker-1 is not well: the cloud says error, with no address."),
+        ("active", "10.71.0.99", "the cloud says active, with 10.71.0.99."),
+        ("shutoff", "10.71.0.11", "the cloud says shutoff"),
+    ],
+)
+def test_a_server_that_is_not_well_is_never_success(tmp_path: Path, status: str, address: str, said: str) -> None:
+    """A second plain `pulumi up` calls a server in ERROR success: the cloud is asked each time."""
+    seen = cloud(getInstanceV2={"powerState": status, "accessIpV4": address})
+    with pytest.raises(pulumi.RunError) as refusal:
+        run_program(seen, described(groups__broker__count=1), tmp_path)
+    assert said in str(refusal.value)
+    assert "pulumi up --refresh --stack cloud" in str(refusal.value)
+
+
+REFUSALS: list[tuple[dict[str, Any], dict[str, Any], str, str]] = [
+    ({}, {"getFlavor": "Your query returned no results"}, "the cloud has no 'm1'", "groups.<group>.flavor"),
+    ({}, {"getImage": "Your query returned no results"}, "cloud.image: the cloud has no 'debian-12'", "Name one"),
+    ({}, {"getNetwork": "Your query returned no results"}, "cloud.external_network: the cloud has no 'public'", "Name"),
+    ({"network": {"subnet": "x"}}, {"getSubnet": "Your query returned no results"}, "network.subnet: the cloud has no 'x'", "Name"),
+    ({"cloud__zones": {"a": "zone-1", "b": "zone-3"}}, {}, "cloud.zones.b: the cloud has no 'zone-3'", "Did you mean"),
+    ({"groups__broker__memory": "8GiB"}, {}, "Flavor m1 is too small for broker-1: it has 4096MiB, 8192MiB", "larger flavor"),
+    ({}, {"getAvailabilityZones": "Authentication failed"}, "The cloud does not let us in.", "OS_CLOUD"),
+    ({}, {"getAvailabilityZones": "One of 'auth_url' or 'cloud' must be specified"}, "The cloud does not let us in.", "OS_CLOUD"),
+    ({}, {"getAvailabilityZones": "No suitable endpoint could be found in the service catalog."}, "The region, or", "OS_REGION_NAME"),
+    ({}, {"getAvailabilityZones": "no resource plugin 'pulumi-resource-openstack' found"}, "plugin for this cloud is not there", "pulumi plugin install"),
+    ({}, {"getLimitsV2": {**LIMITS, "totalInstancesUsed": 9}}, "2 more servers are needed, 1 are left", "quota"),
+    ({}, {"getLimitsV2": {**LIMITS, "maxTotalCores": 3}}, "4 more cores are needed, 3 are left", "quota"),
+    ({}, {"getLimitsV2": {**LIMITS, "maxTotalRamSize": 4096}}, "8192 more MiB of memory are needed", "quota"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("changes", "answers", "said", "remedy"), REFUSALS, ids=[case[2][:40] for case in REFUSALS])
+def test_refused_before_anything_is_made(
+    tmp_path: Path, changes: dict[str, Any], answers: dict[str, Any], said: str, remedy: str
+) -> None:
+    seen = cloud(**answers)
+    with pytest.raises(KastellanError) as refusal:
+        run_program(seen, described(**changes), tmp_path)
+    assert said in refusal.value.brief
+    assert remedy in f"{refusal.value.brief} {refusal.value.resolution}"
+    assert refusal.value.details
+    assert seen.made == {}
+
+
+def test_what_a_killed_call_left_is_named_and_not_made_twice(tmp_path: Path) -> None:
+    seen = cloud(
+        getPortIds={"ids": ["port-ours", "port-stray"]},
+        getPort=lambda asked: {"deviceId": "server-stray" if asked["portId"] == "port-stray" else "server-ours"},
+        getVolumeV3=lambda asked: {"id": "volume-stray"} if asked["name"].endswith("broker-2") else NO_VOLUME,
+    )
+    ours = state_of(**{"port-ours": {}, "server-ours": {}})
+    with pytest.raises(KastellanError) as refusal:
+        run_program(seen, described(), tmp_path, known=ours)
+    assert refusal.value.brief.startswith("3 things marked kastellan-cloud are in the cloud and not in Pulumi's state")
+    assert refusal.value.details.splitlines() == ["server server-stray", "port port-stray", "volume volume-stray"]
+    assert "openstack server delete server-stray" in refusal.value.resolution
+    assert seen.made == {}
+
+
+def test_two_volumes_of_one_name_are_no_answer(tmp_path: Path) -> None:
+    seen = cloud(getVolumeV3="Your openstack_blockstorage_volume_v3 query returned multiple results")
+    with pytest.raises(KastellanError, match="Which volume is the one of broker-1 cannot be told"):
+        run_program(seen, described(), tmp_path)
+
+
+def test_a_smaller_volume_is_refused(tmp_path: Path) -> None:
+    urn = "urn:pulumi:cloud::kastellan::a$openstack:blockstorage/volume:Volume::broker-1"
+    known = Known({"v": {"id": "v", "urn": urn, "outputs": {"size": 200.0}}})
+    with pytest.raises(KastellanError, match="The data volume of broker-1 has 200GiB, 100GiB are asked for"):
+        run_program(cloud(), described(), tmp_path, known=known)
+
+
+def test_servers_that_are_there_count_no_quota(tmp_path: Path) -> None:
+    urns = [f"urn:pulumi:cloud::kastellan::a$openstack:compute/instance:Instance::broker-{n}" for n in (1, 2)]
+    known = Known({urn: {"id": urn, "urn": urn} for urn in urns})
+    seen = cloud(getLimitsV2={**LIMITS, "totalInstancesUsed": 10})
+    run_program(seen, described(), tmp_path, known=known)
+    assert "getLimitsV2" not in [word for word, _ in seen.asked]
