@@ -32,8 +32,8 @@ def build(path: Path) -> dict[str, Any]:
     checks = security.checks(run)
     totals = _totals(scenarios) | {"checks": security.counted(checks)}
     verdict, reasons = _of_run(run, [*scenarios, *checks])
-    scenarios_verdict = words.worst([x["verdict"] for x in scenarios if x["verdict"] != words.SKIPPED] or [verdict])
-    of_scenarios = "" if checks and not scenarios else words.of_run(scenarios_verdict, totals, _names(scenarios))
+    of_scenarios, _ = _of_run(run, scenarios)
+    told = [words.of_run(of_scenarios, totals, _names(scenarios))] if scenarios or not checks else []
     return {
         "format": FORMAT,
         "run": {name: run.get(name) for name in _RUN}
@@ -44,7 +44,7 @@ def build(path: Path) -> dict[str, Any]:
         "cluster": cluster,
         "machine": without_secrets(run.get("machine") or {}),
         "verdict": verdict,
-        "sentence": " ".join(filter(None, [of_scenarios, security.sentence(checks)])),
+        "sentence": " ".join([*told, *security.sentence(checks)]),
         "reasons": reasons,
         "totals": totals,
         "scenarios": scenarios,

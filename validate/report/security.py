@@ -30,13 +30,14 @@ def counted(found: list[dict[str, Any]]) -> dict[str, int]:
     return {name: sum(one["verdict"] == name for one in found) for name in names}
 
 
-def sentence(found: list[dict[str, Any]]) -> str:
+def sentence(found: list[dict[str, Any]]) -> list[str]:
+    """What the checks showed, in one sentence; none if there were none."""
     if not found:
-        return ""
+        return []
     said = f"Of {words.many(len(found), 'security check')} {counted(found)[words.PASSED]} passed"
     for name in (words.FAILED, words.UNKNOWN, words.SKIPPED):
         numbers = [str(one["number"]) for one in found if one["verdict"] == name]
         if numbers:
             shown = f" ({', '.join(numbers)})"
             said += f", {len(numbers)} {'not applicable here' if name == words.SKIPPED else name}{shown}"
-    return said + "."
+    return [f"{said}."]

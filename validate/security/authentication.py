@@ -36,6 +36,7 @@ DELAY_LEAST_S = 0.09  # a tenth of a second by default, less what clocks differ
 ITERATIONS_LEAST = 4096
 REAUTHENTICATION_MOST_MS = 3_600_000
 TAKES_EFFECT_S = 10.0
+AGAIN_S = 1.2
 
 
 def tried_login(scene: Scene, user: str, password: str, host: Host, mechanism: str = "") -> Login:
@@ -246,14 +247,19 @@ def anonymous(scene: Scene, see: Evidence) -> None:
 )  # fmt: skip
 def somebody_else(scene: Scene, see: Evidence) -> None:
     stage = scene.stage
-    for host in scene.cluster.brokers:
-        for user, well in ((OK, True), (DENIED, False)):
-            with stage.session(OK, host) as session:
-                said = session.login(scene.mechanism, user, stage.passwords[user])
-            if well:
-                see.twin(said.well, f"{host.name}: {OK} again as itself: {said}")
-            else:
-                see.expect(not said.well, f"{host.name}: {OK} as {user}: {said}")
+    again = [
+        (host, user, stage.session(OK, host)) for host in scene.cluster.brokers for user in (OK, DENIED)
+    ]  # fmt: skip
+    began_s = time.monotonic()
+    # Within the first second a broker takes a second login for a mistake, whoever it is for.
+    wait_until(lambda: time.monotonic() - began_s > AGAIN_S, timeout_s=2 * AGAIN_S)
+    for host, user, session in again:
+        with session:
+            said = session.login(scene.mechanism, user, stage.passwords[user])
+        if user == OK:
+            see.twin(said.well, f"{host.name}: {OK} again as itself: {said}")
+        else:
+            see.expect(not said.well, f"{host.name}: {OK} as {user}: {said}")
 
 
 @check(

@@ -40,7 +40,9 @@ PARTS = {
     "written": "t=/etc/kastellan-sec; nsenter -t $pid -m touch $t 2>&1 && echo wrote $t && nsenter -t $pid -m rm $t",
     "homes": "nsenter -t $pid -m -- ls -A /home /root 2>&1",
     "dumps": "find $data $logs / -xdev -maxdepth 1 \\( -name '*.hprof' -o -name 'hs_err*' -o -name 'core.*' \\)",
-    "jars": "find /proc/$pid/fd -type l -printf '%l\\n' | grep '[.]jar$' | sort -u | xargs -r sha256sum",
+    # Read through what the process holds open, whatever lies at that path by now.
+    "jars": "for f in /proc/$pid/fd/*; do l=$(readlink $f); case $l in *.jar*) "
+    'echo "$(sha256sum < $f | cut -d" " -f1) $l";; esac; done',
     "peers": "ss -tnpH state established | grep pid=$pid,",
 }
 _HEAD = """

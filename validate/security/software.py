@@ -18,6 +18,7 @@ LOCKS = Path(__file__).resolve().parents[2] / "tools/kafka/locks"
 GATES_OF = "2026-11-18"
 GATES = {(3, 9): (3, 9, 2), (4, 0): (4, 0, 2), (4, 1): (4, 1, 2)}
 LATER = (4, 2, 0)
+GONE = " (deleted)"
 CLIENTS = re.compile(r"/kafka-clients-([0-9][0-9.]*[0-9])\.jar")
 
 
@@ -51,7 +52,9 @@ def genuine(scene: Scene, see: Evidence) -> None:
     seen: dict[str, dict[str, str]] = {}
     for host, look in looks(scene, see):
         pairs = [line.split(maxsplit=1) for line in look.lines("jars")]
-        sums = {Path(path).name: checksum for checksum, path in pairs}
+        sums = {Path(path.removesuffix(GONE)).name: checksum for checksum, path in pairs}
+        gone = sorted(path for _, path in pairs if path.endswith(GONE))
+        see.expect(not gone, f"{host.name}: no longer on the disk: {gone or 'none'}")
         seen[host.name] = sums
         if not see.twin(bool(sums), f"{host.name}: the process holds {len(sums)} jars open"):
             continue

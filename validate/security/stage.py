@@ -99,7 +99,10 @@ class Stage:
         self.grant(*(Acl(OK, kind, name, one, pattern="prefixed" if name in prefixed else "literal")
                      for kind, name, one in rights))  # fmt: skip
         self.add_topic(TOPIC)
-        self.await_everywhere(OK)
+        # Brokers take changes in order: who knows the topic knows the rights and the users before it.
+        known = wait_until(lambda: all(map(self._knows, self.scene.cluster.brokers)), timeout_s=SETTLE_S, every_s=0.1)
+        if not known:
+            raise NoStage(f"Not every broker knows {TOPIC} after {SETTLE_S:.0f} s.")
         self.await_everywhere(DENIED)
 
     def add_user(self, user: str, password: str = "") -> str:
@@ -162,6 +165,10 @@ class Stage:
         if topic.error_code or not topic.partitions or topic.partitions[0].leader_id < 0:
             return None
         return self.scene.cluster.host_of(topic.partitions[0].leader_id)
+
+    def _knows(self, host: Host) -> bool:
+        request = MetadataRequest(topics=[(TOPIC,)], allow_auto_topic_creation=False)
+        return not self.scene.admin(host).ask(request, 9).topics[0].error_code
 
     def home(self) -> Host:
         found = self.leader()
