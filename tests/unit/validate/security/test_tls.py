@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
 
 from validate.security import old_server, tls
 from validate.security.strangers import Stranger
@@ -30,13 +31,7 @@ def certificate(tmp_path: Path) -> tuple[Path, Path]:
 def test_a_server_that_speaks_a_version_takes_its_hello(version: int, certificate: tuple[Path, Path]) -> None:
     heard = old_server.understood(version, certificate, EVERYTHING, "ALL:COMPLEMENTOFALL")
     assert (heard.said, heard.version, heard.compression) == ("accepted", version, 0)
-    assert heard.chain == [x509.load_pem_x509_certificate(certificate[0].read_bytes()).public_bytes(encoding())]
-
-
-def encoding() -> object:
-    from cryptography.hazmat.primitives.serialization import Encoding  # noqa: PLC0415
-
-    return Encoding.DER
+    assert heard.chain == [x509.load_pem_x509_certificate(certificate[0].read_bytes()).public_bytes(Encoding.DER)]
 
 
 @pytest.mark.parametrize("version", [tls.SSL3, tls.TLS10, tls.TLS11])

@@ -11,6 +11,9 @@ from validate.security import wire
 from validate.security.wire import NoAnswer, Session
 
 
+OPEN: list[socket.socket] = []  # the other ends: what nobody holds is closed
+
+
 def session(*parts: bytes, close: bool = False) -> Session:
     ours, theirs = socket.socketpair()
     ours.settimeout(0.3)
@@ -23,9 +26,8 @@ def session(*parts: bytes, close: bool = False) -> Session:
             theirs.close()
 
     threading.Thread(target=serve, daemon=True).start()
-    made = Session(ours)
-    made.other = theirs  # type: ignore[attr-defined]  kept open as long as ours
-    return made
+    OPEN.append(theirs)
+    return Session(ours)
 
 
 @pytest.mark.parametrize(
