@@ -10,7 +10,7 @@ from validate.security import requests, tls
 from validate.security.authorization import asked, refused, said
 from validate.security.registry import Evidence, NotApplicable, check
 from validate.security.transport import answers
-from validate.security.transport_certificates import greeted
+from validate.security.transport_certificates import greeted, turned_away
 from validate.security.wire import NoAnswer
 
 if TYPE_CHECKING:
@@ -39,8 +39,7 @@ def closed_to_clients(scene: Scene, see: Evidence) -> None:
     user, admin = scene.ordinary_user(), scene.cluster.admin_user
     questions = (requests.quorum(), requests.fetch(METADATA))
     for target in controllers(scene):
-        without = greeted(scene, target, None)
-        see.expect(without != "", f"{target}: no certificate: {without or 'let in'}")
+        turned_away(see, f"{target}: no certificate", greeted(scene, target, None))
         for who, well in ((user, False), (admin, True)):
             context = tls.context(scene.ca, scene.certificate(who))
             with scene.session(target, context) as session:
@@ -65,7 +64,8 @@ def closed_to_clients(scene: Scene, see: Evidence) -> None:
 )  # fmt: skip
 def out_of_reach(scene: Scene, see: Evidence) -> None:
     for target in controllers(scene):
-        see.expect(not answers(*target.place), f"{target.host.name} {target.listener.port} from {HERE}")
+        open_ = answers(*target.place)
+        see.expect(not open_, f"{target.host.name}: {target.listener.port} {'answers' if open_ else 'is closed'} here")
         with contextlib.closing(scene.connect(target)) as channel:
             heard = tls.greet(channel, tls.hello(tls.TLS12, tls.STRONG))
         see.twin(heard.accepted, f"{target}: {heard.said}")
@@ -81,8 +81,7 @@ def mutual(scene: Scene, see: Evidence) -> None:
         with contextlib.closing(scene.connect(target)) as channel:
             heard = tls.greet(channel, tls.hello(tls.TLS12, tls.STRONG))
         see.expect(tls.CERTIFICATE_REQUEST in heard.messages, f"{target}: asks for a certificate")
-        said_ = greeted(scene, target, None)
-        see.expect(said_ != "", f"{target}: without: {said_ or 'let in'}")
+        turned_away(see, f"{target}: without a certificate", greeted(scene, target, None))
         said_ = greeted(scene, target, scene.certificate(scene.cluster.admin_user))
         see.twin(said_ == "", f"{target}: with: {said_ or 'let in'}")
 

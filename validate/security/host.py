@@ -5,7 +5,9 @@ from __future__ import annotations
 import socket
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from common.ssh import ssh_argv
@@ -226,8 +228,9 @@ def knock(address: str, port: int) -> str:
 )  # fmt: skip
 def filtered(scene: Scene, see: Evidence) -> None:
     for host in scene.cluster.hosts:
-        for port in DEAF_PORTS:
-            told = knock(host.address, port)
+        with ThreadPoolExecutor(len(DEAF_PORTS)) as pool:
+            heard = list(pool.map(partial(knock, host.address), DEAF_PORTS))
+        for port, told in zip(DEAF_PORTS, heard, strict=True):
             see.expect(told == DROPPED, f"{host.name}: port {port} from outside: {told}")
         if host.login is None:
             see.unknown(f"{host.name}: there is no ssh access to it")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from validate.cluster import Cluster, Host
 
-ANSWER_S = 6.0
+ANSWER_S = 15.0
 BROKER_CONFIG = 4
 # Listeners that are for nodes alone; everything else is for clients.
 CONTROLLER, BROKER = "CONTROLLER", "BROKER"
@@ -90,11 +90,13 @@ class Scene:
         self.folder = Path(tempfile.mkdtemp(prefix="kastellan-"))
         self._tunnels: dict[str, Tunnel] = {}
         self._admins: dict[int | None, Session] = {}
-        self._stage: Stage | None = None
+        self._stage = Stage(self)
+        self._staged = False
+        self._touched = False
 
     def close(self) -> None:
         with contextlib.suppress(Exception):
-            if self._stage is not None:
+            if self._touched:
                 self._stage.clear()
         for session in self._admins.values():
             session.close()
@@ -221,9 +223,11 @@ class Scene:
 
     @property
     def stage(self) -> Stage:
-        if self._stage is None:
-            self._stage = Stage(self)
+        """Built for the first who asks; if that fails, the next one tries again."""
+        self._touched = True
+        if not self._staged:
             self._stage.build()
+            self._staged = True
         return self._stage
 
     @cached_property

@@ -100,7 +100,8 @@ def here(cluster: Cluster, secrets: Mapping[str, str]) -> tuple[list[str], int]:
 def _contents(cluster: Cluster) -> Iterator[tuple[str, bytes]]:
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         yield "a command line here", _read(path)
-    kept = {cluster.clients_dir.name, "pki", "ssh", "vault-password"}
+    # Where secrets belong; and the disks of hosts of this machine, which are looked at from inside.
+    kept = {cluster.clients_dir.name, "pki", "ssh", "vault-password", "machines"}
     for path in sorted(cluster.state_dir.rglob("*")):
         if path.relative_to(cluster.state_dir).parts[0] not in kept and path.is_file() and not path.is_symlink():
             yield str(path.relative_to(cluster.state_dir)), _read(path)

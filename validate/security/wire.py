@@ -53,6 +53,8 @@ class Session:
     def __init__(self, channel: socket.socket) -> None:
         self.channel = channel
         self._count = 0
+        self._lost = ""
+        """Why nothing further may be read here: a late answer would be taken for that of the next question."""
 
     def __enter__(self) -> Self:
         return self
@@ -74,6 +76,15 @@ class Session:
 
     def raw(self, framed: bytes) -> bytes:
         """The answer without its length; NoAnswer if there is none."""
+        try:
+            return self._raw(framed)
+        except NoAnswer as why:
+            self._lost = str(why)
+            raise
+
+    def _raw(self, framed: bytes) -> bytes:
+        if self._lost:
+            raise NoAnswer(f"after it was {self._lost}")
         try:
             self.channel.sendall(framed)
             (size,) = struct.unpack(">i", self._receive(4))

@@ -94,7 +94,7 @@ BREAKS = {
         f"prlimit --pid {PID} --core=unlimited:unlimited", f"prlimit --pid {PID} --core=0:0", frozenset({62})
     ),
     "few files": Break(
-        f"prlimit --pid {PID} --nofile=4096:100000", f"prlimit --pid {PID} --nofile=100000:100000", frozenset({63})
+        f"prlimit --pid {PID} --nofile=4096:", f"prlimit --pid {PID} --nofile=$(prlimit --pid {PID} --nofile -o HARD --noheadings | xargs):", frozenset({63})
     ),
 }  # fmt: skip
 

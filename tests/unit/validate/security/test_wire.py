@@ -10,7 +10,6 @@ import pytest
 from validate.security import wire
 from validate.security.wire import NoAnswer, Session
 
-
 OPEN: list[socket.socket] = []  # the other ends: what nobody holds is closed
 
 
