@@ -15,7 +15,7 @@ from common.wait import wait_until
 from validate.security import tls
 from validate.security.registry import Evidence, NotApplicable, check
 from validate.security.stage import DENIED, OK, PREFIX
-from validate.security.transport import answers
+from validate.security.transport import answering
 from validate.security.wire import (
     ILLEGAL_SASL_STATE,
     LOGIN_FAILED,
@@ -276,8 +276,9 @@ def between_nodes(scene: Scene, see: Evidence) -> None:
     if not inner:
         raise NotApplicable("cluster.json has no listener BROKER")
     certificate = scene.certificate(scene.cluster.admin_user)
+    heard_here = answering(target.place for target in inner)
     for target in inner:
-        open_ = answers(*target.place)
+        open_ = target.place in heard_here
         see.expect(not open_, f"{target.host.name}: {target.listener.port} {'answers' if open_ else 'is closed'} here")
         with contextlib.closing(scene.connect(target)) as channel:
             heard = tls.greet(channel, tls.hello(tls.TLS12, tls.STRONG))

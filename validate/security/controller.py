@@ -9,7 +9,7 @@ from validate.faults.shell import over_ssh
 from validate.security import requests, tls
 from validate.security.authorization import asked, refused, said
 from validate.security.registry import Evidence, NotApplicable, check
-from validate.security.transport import answers
+from validate.security.transport import answering
 from validate.security.transport_certificates import greeted, turned_away
 from validate.security.wire import NoAnswer
 
@@ -63,8 +63,9 @@ def closed_to_clients(scene: Scene, see: Evidence) -> None:
     modes=("kraft",),
 )  # fmt: skip
 def out_of_reach(scene: Scene, see: Evidence) -> None:
+    heard = answering(target.place for target in controllers(scene))
     for target in controllers(scene):
-        open_ = answers(*target.place)
+        open_ = target.place in heard
         see.expect(not open_, f"{target.host.name}: {target.listener.port} {'answers' if open_ else 'is closed'} here")
         with contextlib.closing(scene.connect(target)) as channel:
             heard = tls.greet(channel, tls.hello(tls.TLS12, tls.STRONG))

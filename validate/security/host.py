@@ -7,7 +7,6 @@ import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from common.ssh import ssh_argv
@@ -227,10 +226,12 @@ def knock(address: str, port: int) -> str:
     fix="host_firewall: true; the unit kastellan-firewall.service loads the rules at boot.",
 )  # fmt: skip
 def filtered(scene: Scene, see: Evidence) -> None:
+    doors = [(host.address, port) for host in scene.cluster.hosts for port in DEAF_PORTS]
+    with ThreadPoolExecutor(len(doors)) as pool:
+        heard = dict(zip(doors, pool.map(lambda door: knock(*door), doors), strict=True))
     for host in scene.cluster.hosts:
-        with ThreadPoolExecutor(len(DEAF_PORTS)) as pool:
-            heard = list(pool.map(partial(knock, host.address), DEAF_PORTS))
-        for port, told in zip(DEAF_PORTS, heard, strict=True):
+        for port in DEAF_PORTS:
+            told = heard[host.address, port]
             see.expect(told == DROPPED, f"{host.name}: port {port} from outside: {told}")
         if host.login is None:
             see.unknown(f"{host.name}: there is no ssh access to it")

@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from common.wait import wait_until
 from validate import cluster as described
+from validate.admin import Admin
 from validate.security import run
+from validate.security.scene import Scene
 from validate.security.stage import Acl, Stage
 
 if TYPE_CHECKING:
@@ -23,8 +26,9 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.system
 
 HOST = "broker-2"
+BROKER_LOGGER = 8
 # What a break must leave green: some of every family, those that take moments.
-NEIGHBOURS = (2, 3, 17, 20, 21, 26, 28, 29, 40, 44, 45, 46, 47, 49, 51, 52, 57, 58, 60, 61, 62, 63, 64, 65, 66)
+NEIGHBOURS = (2, 3, 21, 26, 28, 29, 40, 44, 45, 46, 47, 49, 51, 52, 57, 58, 60, 61, 62, 63, 64, 65, 66)
 
 
 def verdicts(cluster: Cluster, numbers: tuple[int, ...]) -> dict[int, dict[str, Any]]:
@@ -68,6 +72,8 @@ def nft(rule: str) -> tuple[str, str]:
 
 
 PID = "$(systemctl show -p MainPID --value kafka)"
+AS_KAFKA = "runuser -u kafka --"
+HARD = f"$(awk '/open files/ {{print $5}}' /proc/{PID}/limits)"
 SSHD = "/etc/ssh/sshd_config.d/00-sabotage.conf"
 PLANTED = "/var/tmp/sabotage"  # noqa: S108  on a host of the test's own
 BREAKS = {
@@ -90,11 +96,9 @@ BREAKS = {
         "chmod o+rx /etc/kafka && chmod o+r /etc/kafka/server.properties",
         "chmod o-rwx /etc/kafka /etc/kafka/server.properties", frozenset({58}),
     ),
-    "core dumps": Break(
-        f"prlimit --pid {PID} --core=unlimited:unlimited", f"prlimit --pid {PID} --core=0:0", frozenset({62})
-    ),
     "few files": Break(
-        f"prlimit --pid {PID} --nofile=4096:", f"prlimit --pid {PID} --nofile=$(prlimit --pid {PID} --nofile -o HARD --noheadings | xargs):", frozenset({63})
+        f"{AS_KAFKA} prlimit --pid {PID} --nofile=4096:", f"{AS_KAFKA} prlimit --pid {PID} --nofile={HARD}:",
+        frozenset({63}),
     ),
 }  # fmt: skip
 
@@ -104,6 +108,77 @@ def test_a_break_on_a_host_turns_its_check_red(name: str, cluster: Cluster) -> N
     one = BREAKS[name]
     with broken(cluster, one.do, one.undo):
         assert red(cluster, *one.red) == one.red
+
+
+CONFIG, DROP_IN = "/etc/kafka/server.properties", "/etc/systemd/system/kafka.service.d/sabotage.conf"
+RESTART = "systemctl daemon-reload && systemctl restart kafka"
+
+
+def edited(expression: str) -> tuple[str, str]:
+    """Another configuration, and the old one with its mode and owner."""
+    return (
+        f"cp -p {CONFIG} {CONFIG}.kept && sed -i '{expression}' {CONFIG} && {RESTART}",
+        f"mv {CONFIG}.kept {CONFIG}; {RESTART}",
+    )  # fmt: skip
+
+
+def dropped_in(*lines: str) -> tuple[str, str]:
+    told = "\\n".join(("[Service]", *lines))
+    return f"printf '{told}\\n' > {DROP_IN} && {RESTART}", f"rm -f {DROP_IN}; {RESTART}"
+
+
+RESTARTED = {
+    "a weak cage": Break(*dropped_in("ProtectSystem=no", "ProtectHome=no"), frozenset({61})),
+    "an open umask": Break(*dropped_in("UMask=0022"), frozenset({63})),
+    "a further super user": Break(*edited("s/^super.users=.*/&;User:usercc/"), frozenset({45})),
+    "topics that come by being named": Break(
+        *edited("s/^auto.create.topics.enable=.*/auto.create.topics.enable=true/"), frozenset({47})
+    ),
+    "sessions that last for ever": Break(*edited("/max.reauth.ms/d"), frozenset({24})),
+    "certificates that are only wished for": Break(
+        *edited("s/^listener.name.mtls.ssl.client.auth=.*/listener.name.mtls.ssl.client.auth=none/"),
+        frozenset({13, 14, 26}),
+    ),
+    "names that nobody checks": Break(
+        *edited("s/^ssl.endpoint.identification.algorithm=.*/ssl.endpoint.identification.algorithm=/"), frozenset({9})
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", RESTARTED)
+def test_a_break_that_a_restart_brings_about_turns_its_check_red(name: str, cluster: Cluster) -> None:
+    one = RESTARTED[name]
+    try:
+        with broken(cluster, one.do, one.undo):
+            await_whole(cluster)
+            assert red(cluster, *one.red) == one.red
+    finally:
+        await_whole(cluster)
+
+
+def await_whole(cluster: Cluster) -> None:
+    admin = Admin(described.load(cluster.lab.state() / "cluster.json"))
+    assert wait_until(lambda: not admin.not_whole(), timeout_s=180, every_s=1), admin.not_whole()
+
+
+def test_denials_that_nobody_writes_down_are_missed(cluster: Cluster) -> None:
+    from kafka.protocol.admin import IncrementalAlterConfigsRequest  # noqa: PLC0415
+
+    def level(operation: int, value: str | None) -> None:
+        for host in scene.cluster.brokers:
+            change = (BROKER_LOGGER, str(host.node_id), [("kafka.authorizer.logger", operation, value)])
+            answer = scene.admin(host).ask(IncrementalAlterConfigsRequest(resources=[change], validate_only=False), 1)
+            assert answer.responses[0].error_code == 0
+
+    with contextlib.closing(Scene(described.load(cluster.lab.state() / "cluster.json"))) as scene:
+        for host in scene.cluster.brokers:  # what was written down before is no witness
+            cluster.lab.ssh(host.name, "sudo truncate -s 0 /var/log/kafka/authorizer.log")
+        level(0, "ERROR")
+        try:
+            assert red(cluster) == {49}
+        finally:
+            level(1, None)
 
 
 @contextlib.contextmanager
@@ -143,8 +218,6 @@ def test_a_secret_that_lies_about_is_found(cluster: Cluster) -> None:
     ids=["stray", "for everybody", "for everybody on the proof's own topics"],
 )
 def test_a_rule_that_nobody_declared_is_seen(acl: Acl, expected: set[int], cluster: Cluster) -> None:
-    from validate.security.scene import Scene  # noqa: PLC0415
-
     with contextlib.closing(Scene(described.load(cluster.lab.state() / "cluster.json"))) as scene:
         stage = Stage(scene)
         stage.grant(acl)
