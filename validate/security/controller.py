@@ -63,9 +63,9 @@ def closed_to_clients(scene: Scene, see: Evidence) -> None:
     modes=("kraft",),
 )  # fmt: skip
 def out_of_reach(scene: Scene, see: Evidence) -> None:
-    heard = answering(target.place for target in controllers(scene))
+    open_here = answering(target.place for target in controllers(scene))
     for target in controllers(scene):
-        open_ = target.place in heard
+        open_ = target.place in open_here
         see.expect(not open_, f"{target.host.name}: {target.listener.port} {'answers' if open_ else 'is closed'} here")
         with contextlib.closing(scene.connect(target)) as channel:
             heard = tls.greet(channel, tls.hello(tls.TLS12, tls.STRONG))
