@@ -11,6 +11,7 @@ import pytest
 
 from tests.unit.validate.control import cluster
 from validate.__main__ import main
+from validate.run.folder import ROOT
 from validate.security import run
 from validate.security.registry import CHECKS, FAMILIES, Evidence, NotApplicable
 from validate.security.scene import Scene
@@ -156,3 +157,9 @@ def test_list_shows_the_checks(capsys: pytest.CaptureFixture[str]) -> None:
     rows = {row["id"]: row for row in json.loads(capsys.readouterr().out)}
     assert rows["security-17"]["suites"] == ["smoke", "security"]
     assert rows["security-16"]["breaks"] is True
+
+
+def test_the_reference_lists_every_check_as_it_is() -> None:
+    page = (ROOT / "docs/reference/security.md").read_text(encoding="utf-8")
+    rows = [f"| {n} | {c.family} | {c.title} | {c.tried} | {c.expected} |" for n, c in sorted(CHECKS.items())]
+    assert [row for row in rows if row not in page] == []
