@@ -32,7 +32,7 @@ DROPPED, REFUSED, OPEN = "dropped", "refused", "open"
 
 
 def looks(scene: Scene, see: Evidence) -> Iterator[tuple[Host, Look]]:
-    for host in scene.cluster.hosts:
+    for host in scene.nodes:
         look = scene.looks.get(host.name)
         if look is None:
             see.unknown(f"{host.name}: there is no ssh access to it")

@@ -104,15 +104,20 @@ class Scene:
             tunnel.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
+    @property
+    def nodes(self) -> list[Host]:
+        """Hosts on which Kafka itself runs."""
+        return [host for host in self.cluster.hosts if host.is_broker or host.is_controller]
+
     def targets(self, *, inner: bool | None = None, tls_only: bool = True) -> list[Target]:
         """Every listener of every host; those for nodes are reached from the next node."""
         found = []
-        for number, host in enumerate(self.cluster.hosts):
+        for number, host in enumerate(self.nodes):
             for listener in self.listeners.values():
                 serves = host.is_controller if listener.name == CONTROLLER else host.is_broker
                 if not serves or (tls_only and not listener.tls) or inner not in {None, listener.inner}:
                     continue
-                via = self.cluster.hosts[(number + 1) % len(self.cluster.hosts)] if listener.inner else None
+                via = self.nodes[(number + 1) % len(self.nodes)] if listener.inner else None
                 found.append(Target(host, listener, via))
         return found
 
@@ -233,7 +238,7 @@ class Scene:
     @cached_property
     def looks(self) -> dict[str, look.Look]:
         """Every host looked at once, all at the same time. A host without ssh is left out."""
-        open_ = [host for host in self.cluster.hosts if host.login is not None]
+        open_ = [host for host in self.nodes if host.login is not None]
         if not open_:
             raise NoWay("There is no ssh access to any host (ssh is null in cluster.json).")
         with ThreadPoolExecutor(len(open_)) as pool:

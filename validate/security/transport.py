@@ -69,10 +69,10 @@ def declared(scene: Scene, see: Evidence) -> None:
     }
     wanted = {
         host.name: outer.get(host.name, set()) | set(KNOWN_PORTS) | declared_ports(scene, host)
-        for host in scene.cluster.hosts
+        for host in scene.nodes
     }  # fmt: skip
-    heard = answering((host.address, port) for host in scene.cluster.hosts for port in wanted[host.name])
-    for host in scene.cluster.hosts:
+    heard = answering((host.address, port) for host in scene.nodes for port in wanted[host.name])
+    for host in scene.nodes:
         allowed = declared_ports(scene, host)
         look = scene.looks.get(host.name)
         if look is None:
