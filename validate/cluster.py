@@ -88,6 +88,8 @@ class Cluster:
     topics: dict[str, dict[str, Any]]
     state_dir: Path
     """Where runs and the record of open faults lie: the folder of cluster.json."""
+    content: dict[str, Any]
+    """The whole description as it was read: what only the security proof asks for stays in its own words."""
 
     @property
     def brokers(self) -> tuple[Host, ...]:
@@ -217,6 +219,7 @@ def _cluster(content: dict[str, Any], folder: Path) -> Cluster:
         faults_allowed=content["faults_allowed"],
         topics={entry["name"]: entry for entry in content["topics"]},
         state_dir=folder,
+        content=content,
     )
 
 

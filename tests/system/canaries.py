@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import quote
+
+from validate.security.traces import forms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,16 +24,6 @@ HOST_PLACES = {
     "temporary files and homes": "find /tmp /var/tmp /root /home /run/user -xdev -type f -exec cat {} +",
 }
 WATCH = "while :; do cat /proc/[0-9]*/cmdline; done > /run/kastellan-watch 2>/dev/null"
-
-
-def forms(secret: str) -> set[str]:
-    """As it stands, in hex, in a URL, and the part of its base64 that no neighbour changes, however it is aligned."""
-    raw = secret.encode()
-    found = {secret, raw.hex(), raw.hex().upper(), quote(secret, safe="")}
-    for shift in range(3):
-        encoded = base64.b64encode(b"\0" * shift + raw).decode()
-        found.add(encoded[-(-shift * 8 // 6) : (shift + len(raw)) * 8 // 6])
-    return found
 
 
 def secrets_of(cluster: Cluster) -> dict[str, str]:

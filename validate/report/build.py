@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from validate.report import folder, outages, series, words
+from validate.report import folder, outages, security, series, words
 from validate.report.faults import fault_spans, isr_spans
 from validate.report.look import commands
 from validate.report.moments import apart_s
@@ -29,8 +29,11 @@ def build(path: Path) -> dict[str, Any]:
     run = opened.run
     cluster = without_secrets(run.get("cluster") or {})
     scenarios = [_scenario(one, opened.path, cluster) for one in opened.scenarios]
-    totals = _totals(scenarios)
-    verdict, reasons = _of_run(run, scenarios)
+    checks = security.checks(run)
+    totals = _totals(scenarios) | {"checks": security.counted(checks)}
+    verdict, reasons = _of_run(run, [*scenarios, *checks])
+    of_scenarios, _ = _of_run(run, scenarios)
+    told = [words.of_run(of_scenarios, totals, _names(scenarios))] if scenarios or not checks else []
     return {
         "format": FORMAT,
         "run": {name: run.get(name) for name in _RUN}
@@ -41,10 +44,11 @@ def build(path: Path) -> dict[str, Any]:
         "cluster": cluster,
         "machine": without_secrets(run.get("machine") or {}),
         "verdict": verdict,
-        "sentence": words.of_run(verdict, totals, _names(scenarios)),
+        "sentence": " ".join([*told, *security.sentence(checks)]),
         "reasons": reasons,
         "totals": totals,
         "scenarios": scenarios,
+        "security": checks,
     }
 
 

@@ -1,4 +1,4 @@
-"""junit.xml: one testcase a scenario, so that a CI shows the proof as it shows tests."""
+"""junit.xml: one testcase a scenario and a security check, so that a CI shows the proof as it shows tests."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 
 def xml(report: dict[str, Any]) -> str:
-    run, counted = report["run"], report["totals"]["scenarios"]
+    run = report["run"]
+    counted = {word: n + report["totals"]["checks"][word] for word, n in report["totals"]["scenarios"].items()}
     suite = ET.Element(
         "testsuite",
         name=f"kastellan.{run['suite'] or 'scenarios'}",
-        tests=str(len(report["scenarios"])),
+        tests=str(len(report["scenarios"]) + len(report["security"])),
         failures=str(counted[words.FAILED]),
         errors=str(counted[words.UNKNOWN]),
         skipped=str(counted[words.SKIPPED]),
@@ -35,6 +36,8 @@ def xml(report: dict[str, Any]) -> str:
             ET.SubElement(properties, "property", name=name, value=_clean(str(value)))
     for scenario in report["scenarios"]:
         suite.append(_case(suite.get("name", ""), scenario))
+    for check in report["security"]:
+        suite.append(_check(check))
     whole = ET.Element("testsuites")
     whole.append(suite)
     ET.indent(whole)
@@ -51,6 +54,20 @@ def _case(suite: str, scenario: dict[str, Any]) -> ET.Element:
             told.set("type", scenario["verdict"])
         told.text = _clean("\n".join((*reasons, _numbers(scenario))))
     out = [_numbers(scenario), *(f"{x['what']}: {x['command']}" for x in scenario["look_closer"])]
+    ET.SubElement(case, "system-out").text = _clean("\n".join(out))
+    return case
+
+
+def _check(check: dict[str, Any]) -> ET.Element:
+    name = f"{check['number']} {check['title']}"
+    case = ET.Element("testcase", classname="kastellan.security", name=name, time=_time(check["duration_s"]))
+    tag = _TAG.get(check["verdict"])
+    if tag is not None:
+        told = ET.SubElement(case, tag, message=_clean((check["seen"] or ["nothing was seen"])[0]))
+        if tag != "skipped":
+            told.set("type", check["verdict"])
+            told.text = _clean("\n".join((*check["seen"], f"What to change: {check['fix']}")))
+    out = [f"tried: {check['tried']}", f"from: {check['where']}", f"expected: {check['expected']}", *check["seen"]]
     ET.SubElement(case, "system-out").text = _clean("\n".join(out))
     return case
 

@@ -68,6 +68,8 @@ class RunFolder:
     def __init__(self, path: Path, *, run_id: str, seed: int, suite: str | None, command: list[str]) -> None:
         self.path, self.run_id, self.seed = path, run_id, seed
         self.entries: list[Entry] = []
+        self.checks: list[dict[str, Any]] = []
+        """The security checks, each as validate.security.run tells it."""
         self._head: dict[str, Any] = {
             "run_id": run_id,
             "seed": seed,
@@ -125,13 +127,14 @@ class RunFolder:
             self._head["ended_at"] = iso(now())
         if reason:
             self._head["reasons"].append(reason)
-        content = {**self._head, "scenarios": [asdict(entry) for entry in self.entries]}
+        content = {**self._head, "scenarios": [asdict(entry) for entry in self.entries], "security": self.checks}
         write_whole(self.path / "run.json", json.dumps(content, indent=1) + "\n")
 
     @property
     def verdict(self) -> str:
         """Of the whole run; a run in which nothing applied has shown nothing."""
-        found = [entry.verdict or "unknown" for entry in self.entries if entry.verdict != NOT_APPLICABLE]
+        told = [entry.verdict or "unknown" for entry in self.entries] + [check["verdict"] for check in self.checks]
+        found = [verdict for verdict in told if verdict != NOT_APPLICABLE]
         return worst(found) if found else "unknown"
 
 

@@ -21,6 +21,7 @@ from validate.run.context import Context
 from validate.run.folder import RunFolder
 from validate.run.one import run_one
 from validate.run.own_topics import OwnTopics
+from validate.security import run as security
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -44,6 +45,9 @@ class Wish:
     allow_faults: bool = False
     out: Path | None = None
     spark_master: str | None = None
+    intrusive: bool = False
+    checks: tuple[int, ...] = ()
+    """Security checks by number; unless given, those of the suite."""
     command: tuple[str, ...] = ()
     where: tuple[str, ...] = ()
     """The words that name the cluster, for the command to run it again."""
@@ -51,6 +55,8 @@ class Wish:
 
 def chosen(wish: Wish) -> list[Scenario]:
     """Quiet ones first, then as the alphabet has it; all of them checked before anything begins."""
+    if wish.checks:
+        return []
     if wish.ids:
         return [scenarios.load(name) for name in dict.fromkeys(wish.ids)]
     every = scenarios.load_all()
@@ -77,9 +83,14 @@ def run(cluster: Cluster, wish: Wish) -> RunFolder:
         context = Context(cluster, admin, folder, record, wish.allow_faults, large, wish.spark_master)
         entries = [(one, folder.enter(one, _again(wish, one, folder.seed))) for one in asked]
         folder.save()
-        folder.say(f"Run {folder.run_id}: {len(asked)} scenarios on {cluster.stack}, in {folder.path}")
+        numbers = wish.checks or (() if wish.ids else security.numbers_of(wish.suite))
+        told = f"{len(asked)} scenarios" + (f" and {len(numbers)} security checks" if numbers else "")
+        folder.say(f"Run {folder.run_id}: {told} on {cluster.stack}, in {folder.path}")
         reason = ""
         try:
+            if numbers:
+                security.run_checks(cluster, numbers, folder.checks, intrusive=wish.intrusive, say=folder.say)
+                folder.save()
             reason = _all(context, entries)
         except BaseException as error:
             reason = f"ended early: {error or type(error).__name__}".splitlines()[0]
@@ -127,7 +138,7 @@ def _folder(cluster: Cluster, wish: Wish) -> RunFolder:
         raise UsageError(f"Seed {seed} is too large or negative.", resolution=f"Take one of 0 to {SEED_MOST}.")
     run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-s{seed}"
     path = (wish.out or cluster.state_dir / "runs") / run_id
-    suite = None if wish.ids else wish.suite
+    suite = None if wish.ids or wish.checks else wish.suite
     return RunFolder(path, run_id=run_id, seed=seed, suite=suite, command=list(wish.command))
 
 

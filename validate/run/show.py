@@ -22,5 +22,13 @@ def show(folder: RunFolder) -> None:
         table.add_row(
             f"[{COLOUR[verdict]}]{verdict}[/]", entry.id, escape(entry.reasons[0][:140] if entry.reasons else "")
         )
+    for check in folder.checks:
+        verdict = check["verdict"]
+        if verdict != "passed":
+            told = escape(f"{check['title']}: {check['seen'][0]}"[:140])
+            table.add_row(f"[{COLOUR[verdict]}]{verdict}[/]", f"security {check['number']}", told)
+    if folder.checks:
+        well = sum(check["verdict"] == "passed" for check in folder.checks)
+        table.add_row("", "security", f"{well} of {len(folder.checks)} checks passed")
     out.print(table)
     out.print(f"[bold {COLOUR[folder.verdict]}]{folder.verdict}[/]  {escape(str(folder.path))}")

@@ -1,4 +1,4 @@
-"""Show the scenarios: what each does, in which suites it is, and whether it breaks hosts."""
+"""Show the scenarios and the security checks: what each does, in which suites it is, and whether it breaks hosts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import argparse
 
 name = "list"
-help = "show the scenarios"  # noqa: A001  the word argparse uses
+help = "show the scenarios and the security checks"  # noqa: A001  the word argparse uses
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,12 +23,21 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from validate.security.registry import CHECKS  # noqa: PLC0415
+    from validate.security.run import suites_of  # noqa: PLC0415  so that --help answers at once
+
     every = scenario.load_all()
+    checks = [CHECKS[number] for number in sorted(CHECKS)]
     if args.json:
         rows = [
             {"id": s.id, "title": s.title, "teaches": s.teaches.strip(), "suites": list(s.suites), "breaks": s.disturbs}
             for s in every
         ]
+        rows += [
+            {"id": f"security-{c.number}", "title": c.title, "teaches": c.expected, "suites": suites_of(c.number),
+             "breaks": c.intrusive}
+            for c in checks
+        ]  # fmt: skip
         print(json.dumps(rows, indent=1))
         return 0
     table = Table(box=None, pad_edge=False)
@@ -37,5 +46,10 @@ def run(args: argparse.Namespace) -> int:
     for one in every:
         breaks = ", ".join(dict.fromkeys(step.name for step in one.all_steps)) or "nothing"
         table.add_row(one.id, ", ".join(one.suites), breaks, escape(one.teaches.strip()))
+    for one_check in checks:
+        breaks = "loads" if one_check.intrusive else "nothing"
+        table.add_row(
+            f"security-{one_check.number}", ", ".join(suites_of(one_check.number)), breaks, escape(one_check.title)
+        )
     Console(highlight=False).print(table)
     return 0

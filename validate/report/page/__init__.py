@@ -8,6 +8,7 @@ from typing import Any
 from validate.report.page.findings import findings
 from validate.report.page.markup import Html, el
 from validate.report.page.scenario import scenario
+from validate.report.page.security import security
 from validate.report.page.top import machine, overview, top
 
 _HERE = Path(__file__).parent
@@ -37,6 +38,7 @@ def html(report: dict[str, Any]) -> str:
         el(
             "main",
             overview(report),
+            security(report),
             [scenario(one, columns) for one in report["scenarios"]],
             findings(report),
             machine(report),

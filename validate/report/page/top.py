@@ -58,6 +58,9 @@ def _tiles(report: dict[str, Any]) -> Html:
         ("longest outage", longest[0], longest[1]),
         ("scenarios", f"{totals['scenarios'][words.PASSED]} of {ran} passed", _others(totals)),
     ]
+    checks = totals["checks"]
+    if ran_checks := sum(n for word, n in checks.items() if word != words.SKIPPED):
+        tiles.append(("security checks", f"{checks[words.PASSED]} of {ran_checks} passed", _others_of(checks)))
     return el(
         "dl", [el("div", el("dt", a), el("dd", b), el("dd", c, class_="quiet")) for a, b, c in tiles], class_="tiles"
     )
@@ -71,7 +74,11 @@ def _lost(totals: dict[str, Any]) -> str:
 
 
 def _others(totals: dict[str, Any]) -> str:
-    said = [f"{n} {word}" for word, n in totals["scenarios"].items() if n and word != words.PASSED]
+    return _others_of(totals["scenarios"])
+
+
+def _others_of(counted: dict[str, int]) -> str:
+    said = [f"{n} {word}" for word, n in counted.items() if n and word != words.PASSED]
     return ", ".join(said).replace(words.SKIPPED, "not applicable here") or "none failed"
 
 

@@ -1,0 +1,293 @@
+"""Authentication: who is not who they say is not let in, and hears no more than that."""
+
+from __future__ import annotations
+
+import contextlib
+import ssl
+import statistics
+import time
+from typing import TYPE_CHECKING
+
+from kafka.protocol.admin import DescribeUserScramCredentialsRequest
+from kafka.protocol.metadata import MetadataRequest
+
+from common.wait import wait_until
+from validate.security import tls
+from validate.security.registry import Evidence, NotApplicable, check
+from validate.security.stage import DENIED, OK, PREFIX
+from validate.security.transport import answering
+from validate.security.wire import (
+    ILLEGAL_SASL_STATE,
+    LOGIN_FAILED,
+    UNSUPPORTED_MECHANISM,
+    Login,
+    NoAnswer,
+    name_of,
+)
+
+if TYPE_CHECKING:
+    from validate.cluster import Host
+    from validate.security.scene import Scene
+
+HERE = "this machine"
+NODES = "another node of the cluster, through ssh"
+ABSENT = f"{PREFIX}nobody"
+EVERY_MECHANISM = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "GSSAPI", "OAUTHBEARER")
+DELAY_LEAST_S = 0.09  # a tenth of a second by default, less what clocks differ
+ITERATIONS_LEAST = 4096
+REAUTHENTICATION_MOST_MS = 3_600_000
+TAKES_EFFECT_S = 10.0
+AGAIN_S = 1.2
+
+
+def tried_login(scene: Scene, user: str, password: str, host: Host, mechanism: str = "") -> Login:
+    target = scene.target(host, scene.login_listener)
+    with scene.session(target) as session:
+        return session.login(mechanism or scene.mechanism, user, password)
+
+
+def right_login(scene: Scene, see: Evidence, host: Host) -> None:
+    """The twin: the administrator, with the right password, the same way."""
+    user = scene.cluster.admin_user
+    said = tried_login(scene, user, scene.password(user), host)
+    see.twin(said.well, f"{host.name}: {user} with the right password: {said}")
+
+
+def refused(see: Evidence, host: Host, told: str, said: Login) -> None:
+    see.expect(said.code == LOGIN_FAILED, f"{host.name}: {told}: {said}")
+
+
+@check(
+    17, "A wrong password is refused", tried="a login as a declared user with a wrong password, at every broker",
+    where=HERE, expected="SASL_AUTHENTICATION_FAILED; the right password is let in",
+    fix="Run playbooks/access.yml: it sets every declared user's password again.",
+)  # fmt: skip
+def wrong_password(scene: Scene, see: Evidence) -> None:
+    for host in scene.cluster.brokers:
+        for mechanism in [one for one in scene.login_listener.mechanisms if one.startswith("SCRAM-")]:
+            said = tried_login(scene, scene.cluster.validator_user, "wrong", host, mechanism)
+            refused(see, host, f"{scene.cluster.validator_user}, {mechanism}", said)
+        right_login(scene, see, host)
+
+
+@check(
+    18, "An unknown user is refused, with the same words", tried="a login as a user who does not exist, and one with a "
+    "wrong password", where=HERE, expected="SASL_AUTHENTICATION_FAILED with the same text for both (known limit: the "
+    "SCRAM exchange itself tells a known user from an unknown one by protocol)",
+    fix="Upgrade Kafka: the text of the error must not depend on the user.",
+)  # fmt: skip
+def unknown_user(scene: Scene, see: Evidence) -> None:
+    for host in scene.cluster.brokers:
+        said = tried_login(scene, ABSENT, "wrong", host)
+        refused(see, host, ABSENT, said)
+        known = tried_login(scene, scene.cluster.validator_user, "wrong", host)
+        alike = (said.code, said.message) == (known.code, known.message)
+        see.expect(alike, f"{host.name}: unknown user: {said.message!r}, wrong password: {known.message!r}")
+        right_login(scene, see, host)
+
+
+@check(
+    19, "An empty user or password is refused", tried="logins with an empty user, an empty password, and both",
+    where=HERE, expected="SASL_AUTHENTICATION_FAILED, or the connection is closed", fix="Upgrade Kafka.",
+)  # fmt: skip
+def empty(scene: Scene, see: Evidence) -> None:
+    user = scene.cluster.validator_user
+    for host in scene.cluster.brokers:
+        for name, password in (("", "x"), (user, ""), ("", "")):
+            told = f"user {name!r}, {'no' if not password else 'a'} password"
+            try:
+                refused(see, host, told, tried_login(scene, name, password, host))
+            except NoAnswer as why:
+                see.fine(f"{host.name}: {told}: {why}")
+        right_login(scene, see, host)
+
+
+@check(
+    20, "Mechanisms that are not turned on are refused", tried="SaslHandshake for every mechanism that Kafka has",
+    where=HERE, expected="UNSUPPORTED_SASL_MECHANISM for those not declared, the declared ones are offered",
+    fix="kafka_sasl_mechanisms, or the listener's own mechanisms, in the inventory.",
+)  # fmt: skip
+def mechanisms(scene: Scene, see: Evidence) -> None:
+    declared = set(scene.login_listener.mechanisms)
+    for host in scene.cluster.brokers:
+        for mechanism in EVERY_MECHANISM:
+            with scene.session(scene.target(host, scene.login_listener)) as session:
+                code, offered = session.offers(mechanism)
+            told = f"{host.name}: {mechanism}: {name_of(code) if code else 'accepted'}, offered {sorted(offered)}"
+            if mechanism in declared:
+                see.twin(code == 0, told)
+            else:
+                see.expect(code == UNSUPPORTED_MECHANISM, told)
+            see.expect(set(offered) <= declared or not code, f"{host.name}: offered {sorted(offered)}")
+
+
+@check(
+    21, "A request before the login is not answered", tried="Metadata right after TLS, without a login",
+    where=HERE, expected="the connection is closed without an answer; after a login the same request is answered",
+    fix="The listener's protocol must be SASL_SSL.",
+)  # fmt: skip
+def before_login(scene: Scene, see: Evidence) -> None:
+    for host in scene.cluster.brokers:
+        with scene.session(scene.target(host, scene.login_listener)) as session:
+            try:
+                session.ask(everything(), 9)
+                see.wrong(f"{host.name}: Metadata was answered without a login")
+            except NoAnswer as why:
+                see.expect("silent" not in str(why), f"{host.name}: {why}")
+        answer = scene.admin(host).ask(everything(), 9)
+        see.twin(bool(answer.brokers), f"{host.name}: after a login {len(answer.brokers)} brokers are named")
+
+
+def everything() -> MetadataRequest:
+    return MetadataRequest(topics=None, allow_auto_topic_creation=False)
+
+
+@check(
+    22, "A failed login is answered late", tried="five failed logins, timed; as many right ones", where=HERE,
+    expected="at least 0.1 s later than a right one answers", fix="connection.failed.authentication.delay.ms=100",
+)  # fmt: skip
+def delay(scene: Scene, see: Evidence) -> None:
+    host, user = scene.cluster.brokers[0], scene.cluster.admin_user
+    target = scene.target(host, scene.login_listener)
+    took: dict[str, list[float]] = {"wrong": [], scene.password(user): []}
+    for password, times in took.items():
+        for _ in range(5):
+            with scene.session(target) as session:
+                began_s = time.monotonic()
+                said = session.login(scene.mechanism, user, password)
+                if said.code == LOGIN_FAILED:
+                    with contextlib.suppress(NoAnswer):
+                        session.raw(b"\0\0\0\0")
+                times.append(time.monotonic() - began_s)
+    late, prompt = (statistics.median(times) for times in took.values())
+    see.twin(len(took) > 1 and prompt > 0, f"{host.name}: right logins take {prompt * 1000:.0f} ms")
+    see.expect(late >= DELAY_LEAST_S, f"{host.name}: failed ones are over after {late * 1000:.0f} ms")
+
+
+@check(
+    23, "Passwords are kept as salted hashes that cost enough", tried="DescribeUserScramCredentials as the "
+    "administrator, and as a user without rights", where=HERE,
+    expected=f"every credential has {ITERATIONS_LEAST} iterations at least; no hash is told; others are refused",
+    fix="kafka_scram_iterations in the inventory, then playbooks/access.yml.",
+)  # fmt: skip
+def iterations(scene: Scene, see: Evidence) -> None:
+    answer = scene.admin().ask(DescribeUserScramCredentialsRequest(users=None), 0)
+    pairs = {
+        f"{r.user}: {info.iterations}": info.iterations for r in answer.results for info in r.credential_infos
+    }  # fmt: skip
+    see.twin(bool(pairs), f"{len(pairs)} credentials are told, by user, mechanism and iterations alone")
+    weak = sorted(told for told, count in pairs.items() if count < ITERATIONS_LEAST)
+    see.expect(not weak, f"below {ITERATIONS_LEAST}: {', '.join(weak) or 'none'}")
+    with scene.stage.session(DENIED) as session:
+        # Somebody is named: refused a question about everybody, brokers (4.3.1) say nothing at all.
+        asked = DescribeUserScramCredentialsRequest(users=[(scene.cluster.admin_user,)])
+        code = session.ask(asked, 0).error_code
+    see.expect(name_of(code) == "CLUSTER_AUTHORIZATION_FAILED", f"{DENIED}: {name_of(code)}")
+
+
+@check(
+    24, "A changed password counts", tried="change the password of a user of the proof; log in with both; read "
+    "how long a session may last off the login's answer", where=HERE,
+    expected="the old one is refused within 10 s, the new one let in; sessions end within an hour",
+    fix="connections.max.reauth.ms=3600000 with the listener's prefix.",
+)  # fmt: skip
+def rotation(scene: Scene, see: Evidence) -> None:
+    stage, user = scene.stage, f"{PREFIX}rotated"
+    old = stage.add_user(user)
+    stage.await_everywhere(user)
+    new = stage.add_user(user)
+    began_s = time.monotonic()
+    stage.await_everywhere(user)
+    for host in scene.cluster.brokers:
+        gone = wait_until(lambda host=host: not stage.lets_in(user, old, host), timeout_s=TAKES_EFFECT_S)  # type: ignore[misc]
+        see.expect(gone, f"{host.name}: the old password {'is refused' if gone else 'is still let in'}")
+        said = tried_login(scene, user, new, host)
+        see.twin(said.well, f"{host.name}: the new password: {said}")
+        bounded = 0 < said.lifetime_ms <= REAUTHENTICATION_MOST_MS
+        see.expect(bounded, f"{host.name}: a session may last {said.lifetime_ms} ms (0: for ever)")
+    see.fine(f"everywhere in force {time.monotonic() - began_s:.1f} s after the change")
+    stage.remove_users([user])
+
+
+@check(
+    25, "A removed user is refused", tried="make a user of the proof, let it in, remove it, try again", where=HERE,
+    expected="let in before, refused within 10 s after", fix="Look whether every broker follows the metadata log.",
+)  # fmt: skip
+def removed(scene: Scene, see: Evidence) -> None:
+    stage, user = scene.stage, f"{PREFIX}removed"
+    password = stage.add_user(user)
+    stage.await_everywhere(user)
+    see.fine("let in everywhere before")
+    stage.remove_users([user])
+    for host in scene.cluster.brokers:
+        gone = wait_until(lambda host=host: not stage.lets_in(user, password, host), timeout_s=TAKES_EFFECT_S)  # type: ignore[misc]
+        see.expect(gone, f"{host.name}: {'refused' if gone else 'still let in after 10 s'}")
+
+
+@check(
+    26, "Who has no name gets nothing", tried="requests without login or certificate on every listener for clients; "
+    "every ACL that would hold for User:ANONYMOUS or everybody", where=HERE,
+    expected="no answer anywhere, and no such ACL", fix="Remove the ACL; turn SASL or client certificates on.",
+)  # fmt: skip
+def anonymous(scene: Scene, see: Evidence) -> None:
+    for target in scene.targets(inner=False, tls_only=False):
+        try:
+            with scene.session(target) as session:
+                names = [topic.name for topic in session.ask(everything(), 9).topics]
+            see.wrong(f"{target}: Metadata was answered: {names[:5]}")
+        except (NoAnswer, ssl.SSLError, OSError) as why:
+            see.fine(f"{target}: {why}")
+    answer = scene.admin().ask(everything(), 9)
+    see.twin(bool(answer.topics), f"the administrator is told {len(answer.topics)} topics")
+    open_ = [acl for acl in scene.stage.acls() if acl.principal in {"*", "ANONYMOUS"} and acl.permission == "Allow"]
+    see.expect(not open_, f"ACLs for everybody or nobody: {open_ or 'none'}")
+
+
+@check(
+    27, "A session cannot become somebody else", tried="log in, then log in again on the same connection, as somebody "
+    "else and as oneself", where=HERE, expected="refused as somebody else; as oneself it is let in",
+    fix="Upgrade Kafka.",
+)  # fmt: skip
+def somebody_else(scene: Scene, see: Evidence) -> None:
+    stage = scene.stage
+    again = [
+        (host, user, stage.session(OK, host)) for host in scene.cluster.brokers for user in (OK, DENIED)
+    ]  # fmt: skip
+    began_s = time.monotonic()
+    # Within the first second a broker takes a second login for a mistake, whoever it is for.
+    wait_until(lambda: time.monotonic() - began_s > AGAIN_S, timeout_s=2 * AGAIN_S)
+    for host, user, session in again:
+        with session:
+            said = session.login(scene.mechanism, user, stage.passwords[user])
+        if user == OK:
+            see.twin(said.well, f"{host.name}: {OK} again as itself: {said}")
+        else:
+            see.expect(not said.well, f"{host.name}: {OK} as {user}: {said}")
+
+
+@check(
+    28, "Between nodes a certificate is the identity", tried="a SASL login on the listener of brokers; that listener "
+    "from outside", where=f"{NODES}; {HERE}",
+    expected="no SASL there; a certificate is asked for; from outside nobody gets through",
+    fix="protocol: SSL and client_auth: required for BROKER in kafka_listeners; host_firewall: true.",
+)  # fmt: skip
+def between_nodes(scene: Scene, see: Evidence) -> None:
+    inner = [t for t in scene.targets(inner=True, tls_only=False) if t.listener.name == "BROKER"]
+    if not inner:
+        raise NotApplicable("cluster.json has no listener BROKER")
+    certificate = scene.certificate(scene.cluster.admin_user)
+    heard_here = answering(target.place for target in inner)
+    for target in inner:
+        open_ = target.place in heard_here
+        see.expect(not open_, f"{target.host.name}: {target.listener.port} {'answers' if open_ else 'is closed'} here")
+        with contextlib.closing(scene.connect(target)) as channel:
+            heard = tls.greet(channel, tls.hello(tls.TLS12, tls.STRONG))
+        see.expect(tls.CERTIFICATE_REQUEST in heard.messages, f"{target}: asks for a certificate")
+        with scene.session(target, tls.context(scene.ca, certificate)) as session:
+            see.twin(session.alive(), f"{target}: with a certificate it answers")
+            try:
+                code, _ = session.offers(scene.mechanism)
+                told = name_of(code) if code else "accepted"
+            except NoAnswer as why:
+                code, told = ILLEGAL_SASL_STATE, str(why)
+            see.expect(code in {ILLEGAL_SASL_STATE, UNSUPPORTED_MECHANISM}, f"{target}: SASL: {told}")

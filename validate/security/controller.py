@@ -1,0 +1,128 @@
+"""Controllers and ZooKeeper: what keeps the cluster's mind is open to nodes alone."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+from validate.faults.shell import over_ssh
+from validate.security import requests, tls
+from validate.security.authorization import asked, refused, said
+from validate.security.registry import Evidence, NotApplicable, check
+from validate.security.transport import answering
+from validate.security.transport_certificates import greeted, turned_away
+from validate.security.wire import NoAnswer
+
+if TYPE_CHECKING:
+    from validate.security.scene import Scene, Target
+
+NODES, HERE = "another node of the cluster, through ssh", "this machine"
+METADATA = "__cluster_metadata"
+NOT_LEADER = {6, 74, 76}  # another voter leads: it said so to somebody who may ask
+NOT_YET = "this proof does not know ZooKeeper's side yet"
+
+
+def controllers(scene: Scene) -> list[Target]:
+    found = [t for t in scene.targets(inner=True, tls_only=False) if t.listener.name == "CONTROLLER"]
+    if not found:
+        raise NotApplicable("cluster.json has no listener CONTROLLER")
+    return found
+
+
+@check(
+    50, "Controllers refuse clients", tried="no certificate; a declared user's certificate with DescribeQuorum and a "
+    "Fetch of the metadata log; the administrator's with the same", where=NODES,
+    expected="no certificate: no answer; a user's: authorization errors; the administrator's: answered",
+    fix="client_auth: required on CONTROLLER, the authorizer on controllers.", modes=("kraft",),
+)  # fmt: skip
+def closed_to_clients(scene: Scene, see: Evidence) -> None:
+    user, admin = scene.ordinary_user(), scene.cluster.admin_user
+    questions = (requests.quorum(), requests.fetch(METADATA))
+    for target in controllers(scene):
+        turned_away(see, f"{target}: no certificate", greeted(scene, target, None))
+        for who, well in ((user, False), (admin, True)):
+            context = tls.context(scene.ca, scene.certificate(who))
+            with scene.session(target, context) as session:
+                for question in questions[:1] if well else questions:
+                    try:
+                        codes = asked(session, question)
+                    except NoAnswer as why:
+                        see.unknown(f"{target}: {who}: {question.told}: {why}")
+                        break
+                    told = f"{target}: {who}: {question.told}: {said(codes)}"
+                    if well:
+                        see.twin(not refused(codes) and set(codes) <= {0, *NOT_LEADER}, told)
+                    else:
+                        see.expect(refused(codes), told)
+
+
+@check(
+    51, "Controllers cannot be reached by clients", tried="a TCP connection to the controllers' port",
+    where=f"{HERE}; {NODES}",
+    expected="nobody answers here; from a node the port is open", fix="host_firewall: true, or a network of their own.",
+    modes=("kraft",),
+)  # fmt: skip
+def out_of_reach(scene: Scene, see: Evidence) -> None:
+    open_here = answering(target.place for target in controllers(scene))
+    for target in controllers(scene):
+        open_ = target.place in open_here
+        see.expect(not open_, f"{target.host.name}: {target.listener.port} {'answers' if open_ else 'is closed'} here")
+        with contextlib.closing(scene.connect(target)) as channel:
+            heard = tls.greet(channel, tls.hello(tls.TLS12, tls.STRONG))
+        see.twin(heard.accepted, f"{target}: {heard.said}")
+
+
+@check(
+    52, "Controllers are spoken to with mutual TLS", tried="a handshake with and without a certificate", where=NODES,
+    expected="a certificate is asked for, and without one nothing is answered",
+    fix="protocol: SSL and client_auth: required on CONTROLLER.", modes=("kraft",),
+)  # fmt: skip
+def mutual(scene: Scene, see: Evidence) -> None:
+    for target in controllers(scene):
+        with contextlib.closing(scene.connect(target)) as channel:
+            heard = tls.greet(channel, tls.hello(tls.TLS12, tls.STRONG))
+        see.expect(tls.CERTIFICATE_REQUEST in heard.messages, f"{target}: asks for a certificate")
+        turned_away(see, f"{target}: without a certificate", greeted(scene, target, None))
+        said_ = greeted(scene, target, scene.certificate(scene.cluster.admin_user))
+        see.twin(said_ == "", f"{target}: with: {said_ or 'let in'}")
+
+
+@check(
+    53, "The first password left no trace", tried="look for the administrator's password, in every form, in shell "
+    "histories, the journal, temporary files and command lines of each host, and for --add-scram", where="each host",
+    expected="it is nowhere", fix="Give it to kafka-storage by a file (java @FILE), salted, never on a command line.",
+    modes=("kraft",),
+)  # fmt: skip
+def bootstrap(scene: Scene, see: Evidence) -> None:
+    from validate.security import traces  # noqa: PLC0415
+
+    user = scene.cluster.admin_user
+    for name, found in traces.on_hosts(scene, {user: scene.password(user)}).items():
+        see.expect(not found, f"{name}: {', '.join(found) or 'no trace of it'}")
+    for host in scene.cluster.hosts:
+        if host.login is None:
+            see.unknown(f"{host.name}: no ssh")
+            continue
+        shown = over_ssh(host, "journalctl --no-pager 2>/dev/null | grep -c 'add-scram'\nexit 0\n", timeout_s=60.0)
+        see.expect(shown in {"0", ""}, f"{host.name}: {shown or 0} lines of the journal name --add-scram")
+
+
+def _later(scene: Scene, see: Evidence) -> None:
+    del scene
+    see.unknown(NOT_YET)
+
+
+check(
+    54, "ZooKeeper trusts its own authority, and its nodes are closed", tried="nothing yet", where=NODES,
+    expected="others are refused at connect; no world write anywhere, no world read of users and brokers",
+    fix="zookeeper.set.acl=true", modes=("zookeeper",),
+)(_later)  # fmt: skip
+check(
+    55, "ZooKeeper's plain port is closed", tried="nothing yet", where=f"{HERE}; {NODES}",
+    expected="plain words get no answer on any port of ZooKeeper", fix="secureClientPort alone.", modes=("zookeeper",),
+)(_later)  # fmt: skip
+check(
+    56, "ZooKeeper tells strangers nothing", tried="nothing yet", where=f"{HERE}; {NODES}",
+    expected="four-letter words whitelisted, no AdminServer, quorum over TLS",
+    fix="4lw.commands.whitelist, admin.enableServer=false, sslQuorum=true.", modes=("zookeeper",),
+)(_later)  # fmt: skip

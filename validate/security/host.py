@@ -1,0 +1,289 @@
+"""Hosts: the service is caged, its files are closed, and nothing else stands open. Asked of each host's kernel."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from common.ssh import ssh_argv
+from validate.faults.shell import over_ssh
+from validate.security import traces
+from validate.security.registry import Evidence, check
+from validate.security.transport import declared_ports
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from validate.cluster import Host
+    from validate.security.look import Look
+    from validate.security.scene import Scene
+
+HERE, KERNEL = "this machine", "each host, as root"
+EXPOSURE_MOST, FILES_LEAST, CLOCKS_MOST_S = 1.5, 10_000, 0.5
+SECCOMP_FILTER = "2"
+OTHERS, GROUP_WRITE = 0o007, 0o020
+REMOTE_HOLES = ("jdwp", "jmxremote.port", "jmxremote.rmi.port", "jolokia", "-Xdebug")
+DEAF_PORTS = (7, 4444, 50505)  # echo, and two that nobody has
+DROPPED, REFUSED, OPEN = "dropped", "refused", "open"
+
+
+def looks(scene: Scene, see: Evidence) -> Iterator[tuple[Host, Look]]:
+    for host in scene.nodes:
+        look = scene.looks.get(host.name)
+        if look is None:
+            see.unknown(f"{host.name}: there is no ssh access to it")
+        else:
+            yield host, look
+
+
+@check(
+    57, "The service is nobody special", tried="/proc/PID/status of the service; a login and sudo as its user",
+    where=KERNEL, expected="no root, no capability, no way to new privileges, no login shell, no sudo",
+    fix="User=kafka, NoNewPrivileges=yes, CapabilityBoundingSet= in the unit; shell nologin.",
+)  # fmt: skip
+def nobody_special(scene: Scene, see: Evidence) -> None:
+    for host, look in looks(scene, see):
+        ids = {*look.status("Uid").split(), *look.status("Gid").split(), *look.status("Groups").split()}
+        see.expect("0" not in ids and "?" not in ids, f"{host.name}: {look.user}, uid and gid {sorted(ids)}")
+        caps = {name: look.status(name) for name in ("CapEff", "CapPrm", "CapInh", "CapBnd", "CapAmb")}
+        see.expect(all(not value.strip("0") for value in caps.values()), f"{host.name}: {caps}")
+        see.expect(look.status("NoNewPrivs") == "1", f"{host.name}: NoNewPrivs {look.status('NoNewPrivs')}")
+        login = look["login"]
+        see.expect("logged-in" not in login, f"{host.name}: a login of {look.user}: {login[:80] or 'nothing'}")
+        see.expect("became-root" not in look["sudo"], f"{host.name}: sudo: {look['sudo'][:80]}")
+
+
+@check(
+    58, "What the service keeps is closed to others", tried="read configuration, keys, data and logs as nobody; modes "
+    "and owners of files", where=KERNEL, expected="nobody can read none of it; the service cannot write its own "
+    "configuration; nothing of it lies in a temporary folder", fix="Run the play again: it sets modes and owners.",
+)  # fmt: skip
+def closed(scene: Scene, see: Evidence) -> None:
+    for host, look in looks(scene, see):
+        conf = (look.lines("places") or [""])[0]
+        see.twin(bool(look["nobody"]), f"{host.name}: nobody can read what is open to all")
+        see.expect(not look["readable"], f"{host.name}: readable to nobody: {look['readable'] or 'nothing'}")
+        entries = [line.split(maxsplit=3) for line in look.lines("modes")]
+        if not see.twin(bool(entries), f"{host.name}: {len(entries)} entries under {conf}"):
+            continue
+        own = [e[3] for e in entries if e[1] == look.user and e[2] != "l"]
+        see.expect(not own, f"{host.name}: owned by {look.user} under {conf}: {own or 'nothing'}")
+        wide = [e[3] for e in entries if e[2] == "f" and int(e[0], 8) & GROUP_WRITE]
+        see.expect(not wide, f"{host.name}: the group may write: {wide or 'nothing'}")
+        secret = [
+            e[3] for e in entries if e[2] != "l" and int(e[0], 8) & OTHERS and e[3].endswith((".pem", ".properties"))
+        ]
+        closed_off = next((int(e[0], 8) & OTHERS == 0 for e in entries if e[3] == conf), False)
+        see.expect(closed_off or not secret, f"{host.name}: {conf} is open to others, with {secret or 'nothing'}")
+        for line in look.lines("owners"):
+            mode, owner, path = line.split(maxsplit=2)
+            well = owner == look.user and not int(mode, 8) & OTHERS
+            see.expect(well, f"{host.name}: {path} {mode} {owner}")
+        see.expect(not look["temporary"], f"{host.name}: in temporary folders: {look['temporary'] or 'nothing'}")
+
+
+@check(
+    59, "Secrets are seen nowhere", tried="look for every password and key at hand, plain, in base64, hex and as in a "
+    "URL, in command lines, environments, units, journals, logs, temporary files and homes of hosts; in runs, reports, "
+    "Pulumi's state, the git tree and command lines here", where=f"{KERNEL}; {HERE}",
+    expected="not one is found; a word that is there is found", bound_s=300.0,
+    fix="Change the secret, then keep it off command lines, environments and logs: the place says who wrote it.",
+)  # fmt: skip
+def nowhere(scene: Scene, see: Evidence) -> None:
+    secrets = traces.secrets_of(scene.cluster)
+    known = "a word that is there"
+    for host in scene.cluster.hosts:
+        if host.login is None:
+            see.unknown(f"{host.name}: there is no ssh access to it")
+            continue
+        found = traces.on_host(host, scene.cluster.service, {**secrets, known: "systemd-journald"})
+        see.twin(any(line.startswith(known) for line in found), f"{host.name}: {known} is found")
+        leaks = [line for line in found if not line.startswith(known)]
+        see.expect(not leaks, f"{host.name}: of {len(secrets)} secrets: {'; '.join(leaks) or 'none'}")
+    found, looked = traces.here(scene.cluster, secrets)
+    see.twin(looked > 0, f"{HERE}: {looked:,} bytes looked through")
+    see.expect(not found, f"{HERE}: of {len(secrets)} secrets: {'; '.join(found) or 'none'}")
+
+
+@check(
+    60, "No door for debuggers and JMX", tried="the service's command line and its listening sockets", where=KERNEL,
+    expected="no debugger, no remote JMX, no agent; no socket but the declared listeners",
+    fix="Remove JMX_PORT, -agentlib:jdwp, -javaagent from kafka_jvm_options or the unit's drop-ins.",
+)  # fmt: skip
+def no_doors(scene: Scene, see: Evidence) -> None:
+    for host, look in looks(scene, see):
+        see.twin(bool(look["cmdline"]), f"{host.name}: the service has a command line")
+        holes = [line[:80] for line in look.lines("cmdline") if any(word in line for word in REMOTE_HOLES)]
+        see.expect(not holes, f"{host.name}: {holes or 'no hole on the command line'}")
+        extra = sorted({port for _, port, own in look.listening if own} - declared_ports(scene, host))
+        see.expect(not extra, f"{host.name}: undeclared sockets of the service: {extra or 'none'}")
+
+
+@check(
+    61, "The cage holds", tried="systemd-analyze security; writing and looking around inside the service's own mounts",
+    where=KERNEL, expected=f"exposure at most {EXPOSURE_MOST}; /etc cannot be written, homes are not seen, system "
+    "calls are filtered", fix="Remove the drop-in that weakens the unit (systemctl cat), run the play again.",
+)  # fmt: skip
+def cage(scene: Scene, see: Evidence) -> None:
+    for host, look in looks(scene, see):
+        words = look["exposure"].rpartition(": ")[2].split()
+        score = float(words[0]) if words and words[0].replace(".", "").isdigit() else None
+        if score is None:
+            see.unknown(f"{host.name}: systemd-analyze says nothing: {look['exposure'][:80]}")
+        else:
+            see.expect(score <= EXPOSURE_MOST, f"{host.name}: exposure {score}")
+        see.expect(look.status("Seccomp") == SECCOMP_FILTER, f"{host.name}: Seccomp {look.status('Seccomp')}")
+        see.expect("Read-only" in look["written"], f"{host.name}: writing /etc: {look['written'][:80] or 'done'}")
+        see.expect(not _names(look["homes"]), f"{host.name}: homes: {_names(look['homes']) or 'not seen'}")
+
+
+def _names(listed: str) -> list[str]:
+    return [line for line in listed.splitlines() if line.strip() and not line.endswith(":") and "ls:" not in line]
+
+
+@check(
+    62, "No memory is written to disks", tried="limits of the process, its command line, and a look for dumps",
+    where=KERNEL, expected="core dumps limited to 0, no heap dumps asked for, none lying about",
+    fix="LimitCORE=0; no -XX:+HeapDumpOnOutOfMemoryError, or into a folder that is closed to others.",
+)  # fmt: skip
+def no_dumps(scene: Scene, see: Evidence) -> None:
+    for host, look in looks(scene, see):
+        core = limit(look, "Max core file size")
+        see.expect(core == "0", f"{host.name}: core files up to {core}")
+        heap = [line for line in look.lines("cmdline") if "+HeapDump" in line]
+        see.expect(not heap, f"{host.name}: {heap or 'no heap dumps asked for'}")
+        see.expect(not look["dumps"], f"{host.name}: dumps: {look['dumps'] or 'none'}")
+
+
+def limit(look: Look, name: str) -> str:
+    """The soft limit of a name in /proc/PID/limits."""
+    found = next((line for line in look.lines("limits") if line.startswith(name)), name + " ?")
+    return found.removeprefix(name).split()[0]
+
+
+@check(
+    63, "New files are closed, and there are enough of them", tried="umask and limits of the process", where=KERNEL,
+    expected=f"umask 0027 or stricter; at least {FILES_LEAST} open files",
+    fix="UMask=0027 and LimitNOFILE in the unit.",
+)  # fmt: skip
+def limits(scene: Scene, see: Evidence) -> None:
+    for host, look in looks(scene, see):
+        umask = look.status("Umask")
+        well = umask.isdigit() and int(umask, 8) & 0o027 == 0o027  # noqa: PLR2004  a mask
+        see.expect(well, f"{host.name}: umask {umask}")
+        files = limit(look, "Max open files")
+        see.expect(files == "unlimited" or int(files) >= FILES_LEAST, f"{host.name}: {files} open files")
+
+
+@check(
+    64, "sshd takes keys alone, and not for root", tried="a login that offers nothing; a login as root with the key "
+    "that opens the login user", where=HERE, expected="sshd offers publickey alone; root is refused",
+    fix="PasswordAuthentication no, KbdInteractiveAuthentication no, PermitRootLogin no in sshd_config.d.",
+)  # fmt: skip
+def keys_alone(scene: Scene, see: Evidence) -> None:
+    for host in scene.cluster.hosts:
+        if host.login is None:
+            see.unknown(f"{host.name}: there is no ssh access to it")
+            continue
+        told = _ssh(host, "PreferredAuthentications=none")
+        offered = told.rpartition("(")[2].partition(")")[0] if "Permission denied" in told else ""
+        see.expect(offered == "publickey", f"{host.name}: sshd offers {offered or told[-80:]}")
+        if host.login.user != "root":
+            told = _ssh(replace(host, login=replace(host.login, user="root")), "PreferredAuthentications=publickey")
+            see.expect("Permission denied" in told, f"{host.name}: root with the key: {told[-80:]}")
+        told = _ssh(host, "PreferredAuthentications=publickey")
+        see.twin(told.endswith("let-in"), f"{host.name}: {host.login.user} with the key: {told[-80:]}")
+
+
+def _ssh(host: Host, option: str) -> str:
+    assert host.login is not None  # noqa: S101  looked at before
+    argv = ssh_argv(host.login, "echo let-in")
+    done = subprocess.run(
+        [argv[0], "-o", option, *argv[1:]], capture_output=True, text=True, check=False, timeout=30,
+        stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    return (done.stdout + done.stderr).strip()
+
+
+def knock(address: str, port: int) -> str:
+    try:
+        socket.create_connection((address, port), timeout=1.5).close()
+    except ConnectionRefusedError:
+        return REFUSED
+    except OSError:
+        return DROPPED
+    return OPEN
+
+
+@check(
+    65, "The packet filter drops what is not declared", tried="connections to ports where nobody listens, from outside "
+    "and on the host itself", where=f"{HERE}; {KERNEL}",
+    expected="from outside no answer at all, on the host itself a refusal; a declared port answers",
+    fix="host_firewall: true; the unit kastellan-firewall.service loads the rules at boot.",
+)  # fmt: skip
+def filtered(scene: Scene, see: Evidence) -> None:
+    doors = [(host.address, port) for host in scene.cluster.hosts for port in DEAF_PORTS]
+    with ThreadPoolExecutor(len(doors)) as pool:
+        heard = dict(zip(doors, pool.map(lambda door: knock(*door), doors), strict=True))
+    for host in scene.cluster.hosts:
+        for port in DEAF_PORTS:
+            told = heard[host.address, port]
+            see.expect(told == DROPPED, f"{host.name}: port {port} from outside: {told}")
+        if host.login is None:
+            see.unknown(f"{host.name}: there is no ssh access to it")
+            continue
+        # 1: refused at once, 124: no answer in time.
+        one = "timeout 2 bash -c 'exec 3<>/dev/tcp/127.0.0.1/PORT' < /dev/null 2> /dev/null; echo $?\n"
+        inside = over_ssh(host, "".join(one.replace("PORT", str(port)) for port in DEAF_PORTS), timeout_s=30.0).split()
+        see.twin(set(inside) == {"1"}, f"{host.name}: on itself they are refused, not dropped")
+        see.twin(knock(host.address, host.login.port) == OPEN, f"{host.name}: ssh answers from outside")
+
+
+@check(
+    66, "Clocks agree", tried="each host's clock between two looks at the one here", where=f"{HERE}; {KERNEL}",
+    expected=f"less than {CLOCKS_MOST_S} s apart from here and from each other", fix="Turn time synchronisation on.",
+)  # fmt: skip
+def clocks(scene: Scene, see: Evidence) -> None:
+    apart: dict[str, float] = {}
+    for host in scene.cluster.hosts:
+        if host.login is None:
+            see.unknown(f"{host.name}: there is no ssh access to it")
+            continue
+        offset, error = clock_of(host)
+        apart[host.name] = offset
+        told = f"{host.name}: {offset * 1000:+.0f} ms, known to {error * 1000:.0f} ms"
+        if error >= CLOCKS_MOST_S:
+            see.unknown(told)
+        else:
+            see.expect(abs(offset) - error < CLOCKS_MOST_S, told)
+    if len(apart) > 1:
+        span = max(apart.values()) - min(apart.values())
+        see.expect(span < CLOCKS_MOST_S, f"among themselves {span * 1000:.0f} ms")
+
+
+def clock_of(host: Host) -> tuple[float, float]:
+    """How far it is ahead of ours, and how well that is known: the best of five looks over one connection."""
+    assert host.login is not None  # noqa: S101  looked at before
+    process = subprocess.Popen(
+        ssh_argv(host.login, "while read -r _; do date +%s.%N; done"), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL, text=True, start_new_session=True,
+    )  # fmt: skip
+    best = (0.0, float("inf"))
+    try:
+        assert process.stdin is not None  # noqa: S101  asked for above
+        assert process.stdout is not None  # noqa: S101
+        for _ in range(5):
+            before = time.time()
+            process.stdin.write("\n")
+            process.stdin.flush()
+            there = float(process.stdout.readline())
+            after = time.time()
+            best = min(best, (there - (before + after) / 2, (after - before) / 2), key=lambda pair: pair[1])
+    finally:
+        process.kill()
+        process.communicate()
+    return best

@@ -1,0 +1,113 @@
+"""One look at a host by root's shell: what its kernel says of the service, its ports, its files. Nothing is changed."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from validate.faults.shell import over_ssh
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from validate.cluster import Host
+
+BOUND_S = 60.0
+MARK = "@@kastellan "
+NOBODY = "setpriv --reuid 65534 --regid 65534 --clear-groups --"
+# Name of a part -> what root's bash runs for it. $pid is the service's process, $user its owner, $unit its unit,
+# $conf the folder of the file that it was started with, $data its data directories, $logs those of its open log files.
+PARTS = {
+    "pid": "echo $pid",
+    "unit": "systemctl show -p ActiveState --value $unit",
+    "listening": "ss -ltnpH",
+    "status": "cat /proc/$pid/status",
+    "limits": "cat /proc/$pid/limits",
+    "cmdline": "tr '\\0' '\\n' < /proc/$pid/cmdline",
+    "user": "echo $user",
+    "login": "runuser -l $user -c 'echo logged-in' < /dev/null 2>&1",
+    "sudo": "runuser -u $user -- sudo -n true 2>&1 && echo became-root",
+    "files": "find /proc/$pid/fd -type l -printf '%l\\n' | sort -u",
+    "exposure": "systemd-analyze security $unit --no-pager | tail -n 1",
+    "super": "grep -h '^super.users' $conf/*.properties",
+    "places": "echo $conf; echo $data; echo $logs",
+    "modes": "find $conf -printf '%m %u %y %p\\n'",
+    "owners": "find $data $logs -maxdepth 0 -printf '%m %u %p\\n'",
+    "readable": f"{NOBODY} find $conf $data $logs -type f -readable -print 2>/dev/null | head -n 20",
+    "nobody": f"{NOBODY} cat /etc/hostname",
+    "temporary": "find /tmp /var/tmp /dev/shm -path '*systemd-private-*' -prune -o -type f -user $user -print "
+    "| head -n 20",
+    "written": "t=/etc/kastellan-sec; nsenter -t $pid -m touch $t 2>&1 && echo wrote $t && nsenter -t $pid -m rm $t",
+    "homes": "nsenter -t $pid -m -- ls -A /home /root 2>&1",
+    "dumps": "find $data $logs / -xdev -maxdepth 1 \\( -name '*.hprof' -o -name 'hs_err*' -o -name 'core.*' \\)",
+    # Read through what the process holds open, whatever lies at that path by now.
+    "jars": "for f in /proc/$pid/fd/*; do l=$(readlink $f); case $l in *.jar*) "
+    'echo "$(sha256sum < $f | cut -d" " -f1) $l";; esac; done',
+    "peers": "ss -tnpH state established | grep pid=$pid,",
+}
+_HEAD = """
+unit=UNIT; data='DATA'
+pid=$(systemctl show -p MainPID --value $unit)
+[ -n "$pid" ] && [ "$pid" -gt 0 ] || { echo "unit $unit has no process" >&2; exit 3; }
+user=$(stat -c %U /proc/$pid)
+conf=$(tr '\\0' '\\n' < /proc/$pid/cmdline | grep '[.]properties$' | tail -n 1)
+conf=$(dirname "${conf:-/nonexistent/x}")
+logs=$(find /proc/$pid/fd -type l -printf '%l\\n' | grep '[.]log$')
+for d in $data; do logs=$(echo "$logs" | grep -v "^$d/"); done
+logs=$(echo "$logs" | xargs -r -n 1 dirname | sort -u | xargs)
+"""
+
+
+@dataclass(frozen=True)
+class Look:
+    """What one host said."""
+
+    host: str
+    parts: dict[str, str]
+
+    def __getitem__(self, name: str) -> str:
+        return self.parts[name]
+
+    def lines(self, name: str) -> list[str]:
+        return [line for line in self.parts[name].splitlines() if line.strip()]
+
+    def status(self, field: str) -> str:
+        """A field of /proc/PID/status."""
+        found = re.search(rf"^{field}:\s*(.*)$", self.parts["status"], re.MULTILINE)
+        return found[1].strip() if found else "?"
+
+    @property
+    def user(self) -> str:
+        return self.parts["user"]
+
+    @property
+    def listening(self) -> list[tuple[str, int, bool]]:
+        """Address, port, and whether the service holds it, of every listening TCP socket."""
+        own = f"pid={self.parts['pid']},"
+        found = []
+        for line in self.lines("listening"):
+            address, _, port = line.split()[3].rpartition(":")
+            found.append((address.partition("%")[0].strip("[]"), int(port), own in line))
+        return found
+
+
+def script(service: str, data_dirs: Sequence[str]) -> str:
+    head = _HEAD.replace("UNIT", shlex.quote(service)).replace("'DATA'", shlex.quote(" ".join(data_dirs)))
+    return head + "".join(
+        f"echo {shlex.quote(MARK + name)}\n{{ {command}; }} < /dev/null\n" for name, command in PARTS.items()
+    )
+
+
+def take(host: Host, service: str, data_dirs: Sequence[str]) -> Look:
+    told = over_ssh(host, script(service, data_dirs) + "exit 0\n", timeout_s=BOUND_S)
+    return Look(host.name, parse(told))
+
+
+def parse(told: str) -> dict[str, str]:
+    found = dict.fromkeys(PARTS, "")
+    for part in f"\n{told}".split(f"\n{MARK}")[1:]:
+        name, _, content = part.partition("\n")
+        found[name.strip()] = content.strip()
+    return found

@@ -1,0 +1,121 @@
+"""All checks one after the other: each has a bound, a crash is unknown, and what was made for them goes away again."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+import traceback
+from typing import TYPE_CHECKING, Any
+
+from validate.security import (
+    authentication,
+    authorization,
+    authorization_rules,
+    controller,
+    host,
+    software,
+    transport,
+    transport_certificates,
+)
+from validate.security.registry import (
+    CHECKS,
+    FAILED,
+    NOT_APPLICABLE,
+    UNKNOWN,
+    Check,
+    Evidence,
+    NotApplicable,
+)
+from validate.security.scene import Scene
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from validate.cluster import Cluster
+
+MODULES = (
+    transport, transport_certificates, authentication, authorization, authorization_rules, controller, host, software,
+)  # fmt: skip
+# Those that take moments and break first: part of suite smoke.
+SMOKE = (2, 17, 21, 29, 57)
+NO_CONSENT = "it loads or disturbs the cluster: say --intrusive, or faults_allowed in cluster.json"
+
+
+def numbers_of(suite: str | None) -> tuple[int, ...]:
+    """The checks of a suite, in their order."""
+    return {"smoke": SMOKE, "security": tuple(sorted(CHECKS)), "all": tuple(sorted(CHECKS))}.get(suite or "", ())
+
+
+def suites_of(number: int) -> list[str]:
+    return [suite for suite in ("smoke", "security") if number in numbers_of(suite)]
+
+
+def run_checks(
+    cluster: Cluster,
+    numbers: Sequence[int],
+    results: list[dict[str, Any]],
+    *,
+    intrusive: bool,
+    say: Callable[[str], None],
+) -> None:
+    """Fills `results` with what run.json and the report hold of each; what an interruption leaves out is unknown."""
+    consent = intrusive or cluster.faults_allowed
+    results += [_told(CHECKS[number], UNKNOWN, ["it was not run to its end"], 0.0) for number in numbers]
+    with contextlib.closing(Scene(cluster)) as scene:
+        for place, number in enumerate(numbers):
+            result = results[place] = run_check(CHECKS[number], scene, consent=consent)
+            say(f"  {number:2} {result['verdict']:14} {result['title']} ({result['duration_s']:.1f} s)")
+            if result["verdict"] in {FAILED, UNKNOWN}:
+                say(f"     because {result['seen'][0]}")
+
+
+def run_check(one: Check, scene: Scene, *, consent: bool) -> dict[str, Any]:
+    began_s = time.monotonic()
+    if scene.cluster.mode not in one.modes:
+        told = f"it is for mode {' or '.join(one.modes)}, this is {scene.cluster.mode}"
+        verdict, seen = NOT_APPLICABLE, [told]
+    elif one.intrusive and not consent:
+        verdict, seen = NOT_APPLICABLE, [NO_CONSENT]
+    else:
+        verdict, seen = _bounded(one, scene)
+    return _told(one, verdict, seen, time.monotonic() - began_s)
+
+
+def _told(one: Check, verdict: str, seen: list[str], took_s: float) -> dict[str, Any]:
+    return {
+        "number": one.number,
+        "family": one.family,
+        "title": one.title,
+        "verdict": verdict,
+        "tried": one.tried,
+        "where": one.where,
+        "expected": one.expected,
+        "seen": seen,
+        "fix": one.fix,
+        "duration_s": round(took_s, 3),
+    }
+
+
+def _bounded(one: Check, scene: Scene) -> tuple[str, list[str]]:
+    evidence, ended, refused = Evidence(), threading.Event(), []
+
+    def go() -> None:
+        try:
+            one.run(scene, evidence)
+        except NotApplicable as reason:
+            refused.append(str(reason))
+        except Exception as error:  # noqa: BLE001  a crash is unknown, never passed
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            told = " ".join(str(error).split()) or "no words"
+            evidence.unknown(f"the check crashed: {type(error).__name__}: {told} ({place.name}:{place.lineno})")
+        ended.set()
+
+    # In a thread that can be left behind: nothing that a cluster does may keep the proof waiting.
+    threading.Thread(target=go, daemon=True, name=f"check-{one.number}").start()
+    if not ended.wait(one.bound_s):
+        lines = evidence.lines if evidence.bad else []
+        return (FAILED if evidence.bad else UNKNOWN), [*lines, f"it had no end after {one.bound_s:.0f} s"]
+    if refused and not evidence.bad:
+        return NOT_APPLICABLE, refused
+    return evidence.verdict, evidence.lines

@@ -1,0 +1,213 @@
+"""Transport: certificates that clients may believe, and certificates that brokers must not."""
+
+from __future__ import annotations
+
+import ssl
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.x509.oid import ExtendedKeyUsageOID
+from cryptography.x509.verification import PolicyBuilder, Store, VerificationError
+from kafka.protocol.metadata import ApiVersionsRequest, MetadataRequest
+
+from validate.security import tls
+from validate.security.certificates import authorities, chain_of, names_of, subject_for
+from validate.security.registry import Evidence, check
+from validate.security.strangers import Stranger
+from validate.security.transport import BOTH, certificate_for
+from validate.security.wire import NoAnswer
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from validate.cluster import Host
+    from validate.security.scene import Scene, Target
+
+EC_BITS, RSA_BITS, DAYS_LEFT = 256, 2048, 30
+
+
+@check(
+    7, "The chain is complete, leaf first", tried="read the chain off the wire and verify each link",
+    where=BOTH, expected="each certificate is signed by the next, the last by a known authority",
+    fix="The keystore must hold the leaf first, then every intermediate: run the play again.",
+)  # fmt: skip
+def chain(scene: Scene, see: Evidence) -> None:
+    known = authorities(scene.ca)
+    for target in scene.targets():
+        found = chain_of(scene, target)
+        if not see.twin(bool(found), f"{target}: {len(found)} certificates"):
+            continue
+        issuers = [*found[1:], *[a for a in known if a.subject == found[-1].issuer][:1]]
+        broken = [one.subject.rfc4514_string() for one, by in zip(found, issuers, strict=False) if not signed(one, by)]
+        whole = len(issuers) == len(found) and not broken
+        see.expect(whole, f"{target}: {' <- '.join(one.subject.rfc4514_string() for one in found)}")
+
+
+def signed(one: x509.Certificate, by: x509.Certificate) -> bool:
+    try:
+        one.verify_directly_issued_by(by)
+    except (ValueError, TypeError, Exception):  # noqa: BLE001  whatever it is, it is no good signature
+        return False
+    return True
+
+
+@check(
+    8, "Certificates carry the advertised name and address", tried="compare the names in each leaf with what "
+    "Metadata advertises", where=BOTH, expected="host name and address stand in the subject alternative name",
+    fix="Run the play again: names come from the inventory (kafka_certificate_aliases adds more).",
+)  # fmt: skip
+def names(scene: Scene, see: Evidence) -> None:
+    advertised: dict[int | None, str] = {}
+    for broker in scene.cluster.brokers:
+        advertised |= advertised_by(scene, broker)
+    for target in scene.targets():
+        found = chain_of(scene, target)
+        if not see.twin(bool(found), f"{target}: it shows a certificate"):
+            continue
+        have = names_of(found[0])
+        wanted = {target.host.name, target.host.address, advertised.get(target.host.node_id, target.host.name)}
+        see.expect(wanted <= have, f"{target}: wanted {sorted(wanted)}, the leaf has {sorted(have)}")
+
+
+def advertised_by(scene: Scene, host: Host) -> dict[int | None, str]:
+    told = scene.admin(host).ask(MetadataRequest(topics=[], allow_auto_topic_creation=False), 9)
+    return {broker.node_id: broker.host for broker in told.brokers}
+
+
+@check(
+    9, "A wrong name is refused", tried="a handshake with the right authority and a name that is not the broker's; "
+    "DescribeConfigs for what brokers do among themselves", where=BOTH,
+    expected="the client breaks off; the right name is accepted; ssl.endpoint.identification.algorithm is https",
+    fix="Set ssl.endpoint.identification.algorithm=https on brokers and clients.",
+)  # fmt: skip
+def wrong_name(scene: Scene, see: Evidence) -> None:
+    for target in scene.targets():
+        for told, well in (("wrong.kastellan.invalid", False), (target.host.address, True)):
+            said = handshake(scene, target, tls.context(scene.ca, certificate_for(scene, target)), told)
+            if well:
+                see.twin(said == "", f"{target}: {told} is accepted {said}")
+            else:
+                see.expect("certificate verify failed" in said, f"{target}: {told}: {said or 'accepted'}")
+    for host in scene.cluster.brokers:
+        found = scene.configs(host)
+        every = {k: v for k, v in found.items() if k.endswith("ssl.endpoint.identification.algorithm")}
+        see.expect(bool(every) and set(every.values()) == {"https"}, f"{host.name}: {every}")
+
+
+def handshake(scene: Scene, target: Target, context: ssl.SSLContext, name: str = "") -> str:
+    """Empty if it came about, else why not."""
+    try:
+        scene.session(target, context, name=name).close()
+    except (ssl.SSLError, OSError) as error:
+        return str(error)
+    return ""
+
+
+@check(
+    10, "A client that trusts another authority refuses the broker", tried="a handshake that trusts an authority "
+    "made up for it", where=BOTH, expected="the client breaks off; with the cluster's authority it does not",
+    fix="Brokers must present certificates of the cluster's own authority only.",
+)  # fmt: skip
+def other_authority(scene: Scene, see: Evidence) -> None:
+    stranger = Stranger(scene.folder)
+    for target in scene.targets():
+        said = handshake(scene, target, tls.context(stranger.ca, certificate_for(scene, target)))
+        see.expect("certificate verify failed" in said, f"{target}: {said or 'accepted'}")
+        said = handshake(scene, target, tls.context(scene.ca, certificate_for(scene, target)))
+        see.twin(said == "", f"{target}: accepted with the cluster's authority {said}")
+
+
+@check(
+    11, "Certificates that are over, or not valid yet, are refused", tried="verify the chain off the wire with the "
+    "clock set before its begin, to now and past its end", where=BOTH,
+    expected="valid now, invalid before and after",
+    fix="Issue certificates with a bounded lifetime (kafka_certificate_days).",
+)  # fmt: skip
+def shifted_clock(scene: Scene, see: Evidence) -> None:
+    store = Store(authorities(scene.ca))
+    for target in scene.targets():
+        found = chain_of(scene, target)
+        if not see.twin(bool(found), f"{target}: it shows a certificate"):
+            continue
+        leaf, day = found[0], timedelta(days=1)
+        whens = {
+            "a day before its begin": leaf.not_valid_before_utc - day,
+            "now": datetime.now(UTC),
+            "a day past its end": leaf.not_valid_after_utc + day,
+        }
+        for told, when in whens.items():
+            verifier = PolicyBuilder().store(store).time(when).build_server_verifier(subject_for(target.host.address))
+            try:
+                verifier.verify(leaf, found[1:])
+                said = "accepted"
+            except VerificationError as error:
+                said = str(error)
+            if told == "now":
+                see.twin(said == "accepted", f"{target}: now: {said}")
+            else:
+                see.expect(said != "accepted", f"{target}: {told}: {said}")
+
+
+@check(
+    12, "Keys and certificates are strong and long enough valid", tried="read each leaf off the wire", where=BOTH,
+    expected=f"P-256 or RSA {RSA_BITS} at least, SHA-256 at least, serverAuth, {DAYS_LEFT} days left",
+    fix="Renew: the play does it below kafka_certificate_days_min; kafka_certificate_key_type chooses the key.",
+)  # fmt: skip
+def strength(scene: Scene, see: Evidence) -> None:
+    for target in scene.targets():
+        found = chain_of(scene, target)
+        if not see.twin(bool(found), f"{target}: it shows a certificate"):
+            continue
+        leaf = found[0]
+        key = leaf.public_key()
+        bits = key.key_size if isinstance(key, (ec.EllipticCurvePublicKey, rsa.RSAPublicKey)) else 256
+        least = RSA_BITS if isinstance(key, rsa.RSAPublicKey) else EC_BITS
+        digest = leaf.signature_hash_algorithm
+        uses = leaf.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
+        days = (leaf.not_valid_after_utc - datetime.now(UTC)).days
+        well = bits >= least and digest is not None and digest.digest_size >= 32  # noqa: PLR2004  SHA-256
+        well = well and ExtendedKeyUsageOID.SERVER_AUTH in uses and days >= DAYS_LEFT
+        told = f"{type(key).__name__.strip('_')} {bits} bits, {digest.name if digest else '?'}, {days} days left"
+        see.expect(well, f"{target}: {told}")
+
+
+@check(
+    13, "Where certificates are asked for, wrong ones are refused", tried="no certificate, a self-signed one, one of "
+    "another authority, an expired one of another authority", where=BOTH,
+    expected="each is refused; a declared user's is let in. What the cluster's own authority signed and is expired or "
+    "not for clients cannot be tried without its key", fix="Set ssl.client.auth=required on the listener.",
+)  # fmt: skip
+def wrong_certificates(scene: Scene, see: Evidence) -> None:
+    user = scene.cluster.admin_user
+    stranger = Stranger(scene.folder)
+    wrong = {
+        "none": None,
+        "self-signed": stranger.issue(user, own=True),
+        "of another authority": stranger.issue(user),
+        "expired, of another authority": stranger.issue(user, over=True),
+    }
+    for target in [t for t in scene.targets() if t.listener.client_auth == "required"]:
+        for told, certificate in wrong.items():
+            turned_away(see, f"{target}: {told}", greeted(scene, target, certificate))
+        said = greeted(scene, target, scene.certificate(user))
+        see.twin(said == "", f"{target}: the certificate of {user} is let in {said}")
+
+
+def greeted(scene: Scene, target: Target, certificate: tuple[Path, Path] | None) -> str:
+    """Empty if a Kafka request is answered; with TLS 1.3 a client hears only then that its certificate was refused."""
+    try:
+        with scene.session(target, tls.context(scene.ca, certificate)) as session:
+            session.ask(ApiVersionsRequest(), 0)
+            return ""
+    except (NoAnswer, ssl.SSLError, OSError) as error:
+        return str(error)
+
+
+def turned_away(see: Evidence, told: str, said: str) -> None:
+    """Silence is no refusal: it may be a broker that hangs."""
+    if "silent" in said or "timed out" in said:
+        see.unknown(f"{told}: {said}")
+    else:
+        see.expect(said != "", f"{told}: {said or 'let in'}")
