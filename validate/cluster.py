@@ -31,6 +31,8 @@ class Host:
     """How faults reach it; None: they cannot."""
     service: str | None = None
     """Its own unit, where it runs another than the brokers'."""
+    ports: tuple[int, ...] = ()
+    """Where it is reached besides the brokers' listeners."""
 
     @property
     def is_broker(self) -> bool:
@@ -249,6 +251,7 @@ def _host(entry: dict[str, Any], folder: Path) -> Host:
         entry["rack"],
         login,
         entry.get("service"),
+        tuple(entry.get("ports", ())),
     )
 
 

@@ -61,7 +61,7 @@ def _zookeepers(settings: dict[str, Any]) -> list[dict[str, Any]]:
     """Beside the nodes. Their ids are counted apart from those of brokers, which node_id is."""
     members = (settings.get("zookeeper") or {}).get("members") or []
     own = {"node_id": None, "roles": ["zookeeper"], "rack": None, "service": "zookeeper"}
-    return [{**member, **own} for member in members]
+    return [{**member, **own, "ports": [member["port"], *member["inner_ports"]]} for member in members]
 
 
 def _listener(listener: dict[str, Any], settings: dict[str, Any]) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def _host(node: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
         "node_id": None if node["node_id"] is None else int(node["node_id"]),
         "roles": node["roles"],
         "rack": node["rack"],
-        **({"service": node["service"]} if "service" in node else {}),
+        **{name: node[name] for name in ("service", "ports") if name in node},
     }
 
 

@@ -37,6 +37,11 @@ def members(names: list[str], hostvars: Mapping[str, Any]) -> list[Settings]:
             "address": variables.get("zookeeper_advertised_host") or login,
             "id": variables.get("zookeeper_id"),
             "port": int(variables.get("zookeeper_client_port") or 2182),
+            "inner_ports": [
+                int(variables.get(f"zookeeper_{word}_port") or port)
+                for word, port in (("quorum", 2888), ("election", 3888))
+                if len(names) > 1
+            ],
         })  # fmt: skip
     return found
 

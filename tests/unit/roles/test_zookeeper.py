@@ -25,6 +25,7 @@ KRAFT = Path(__file__).with_name("kraft.properties")
 def member(number: int, **changes: Any) -> Settings:
     address = f"198.18.0.{20 + number}"
     made = {"name": f"zookeeper-{number}", "login_address": address, "address": address, "id": number, "port": 2182}
+    made["inner_ports"] = [2888, 3888]
     return {**made, **changes}
 
 
@@ -161,7 +162,14 @@ def test_zookeeper_mode_needs_zookeepers(described: Settings) -> None:
 def test_members_are_read_from_the_inventory() -> None:
     hostvars = {"z": {"ansible_host": "198.18.0.21", "zookeeper_id": 7, "zookeeper_client_port": 2281}}
     assert zookeeper_properties.members(["z"], hostvars) == [
-        {"name": "z", "login_address": "198.18.0.21", "address": "198.18.0.21", "id": 7, "port": 2281}
+        {
+            "name": "z",
+            "login_address": "198.18.0.21",
+            "address": "198.18.0.21",
+            "id": 7,
+            "port": 2281,
+            "inner_ports": [],
+        }
     ]
 
 
@@ -188,7 +196,8 @@ def test_cluster_json_names_the_zookeepers_beside_the_nodes(older: Settings) -> 
     found = json.loads(cluster_document.document(older, more))
     assert [host["node_id"] for host in found["hosts"]] == [1, 2, 3, None, None, None]
     assert (found["hosts"][3]["roles"], found["hosts"][3]["service"]) == (["zookeeper"], "zookeeper")
-    assert "service" not in found["hosts"][0]
+    assert found["hosts"][3]["ports"] == [2182, 2888, 3888]
+    assert not {"service", "ports"} & found["hosts"][0].keys()
     assert found["timeouts"]["zookeeper_session_ms"] == 9000
     assert "CONTROLLER" not in [listener["name"] for listener in found["listeners"]]
 
