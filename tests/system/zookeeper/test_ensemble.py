@@ -131,6 +131,7 @@ def test_servers_roll_with_the_leader_last_and_no_writer_notices(cluster: Cluste
     assert writer.acked <= set(read_all(cluster.bundle("usercc"), "Topic_Four", "after-the-ensembles-roll"))
 
 
+@pytest.mark.long
 def test_a_drifted_server_is_named_and_one_restart_repairs_it(cluster: Cluster) -> None:
     cluster.lab.ssh("zookeeper-2", "echo initLimit=11 | sudo tee -a /etc/zookeeper/zoo.cfg > /dev/null")
     drift = cluster.play("drift", check=False)
