@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import random
+from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
+from confluent_kafka import KafkaError, KafkaException
 
 from tests.unit.validate.control import GOOD, cluster, partitions
 from validate import scenario as scenarios
+from validate.admin import Workplace
 from validate.faults import network
 from validate.faults.errors import FaultError
 from validate.faults.kinds import scripts_of
@@ -87,3 +90,43 @@ def test_what_keeps_the_metadata_must_be_known_to_be_cut_off(tmp_path: Path) -> 
     at_hand = beside(tmp_path, keepers=0)
     with pytest.raises(FaultError, match="neither a CONTROLLER listener nor a ZooKeeper"):
         network.rules(at_hand, at_hand.brokers[0], cut="controller", direction="both")
+
+
+class Deleting:
+    """In place of librdkafka's administrator: a name stays taken for a while after nobody lists it."""
+
+    def __init__(self, taken: int) -> None:
+        self.taken = taken
+        self.tried = 0
+
+    def delete_topics(self, names: list[str], **_: Any) -> dict[str, Future[None]]:
+        return {name: done() for name in names}
+
+    def create_topics(self, topics: list[Any], *, validate_only: bool, **_: Any) -> dict[str, Future[None]]:
+        assert validate_only
+        self.tried += 1
+        error = KafkaException(KafkaError(KafkaError.TOPIC_ALREADY_EXISTS)) if self.tried <= self.taken else None
+        return {topic.topic: done(error) for topic in topics}
+
+    def list_topics(self, **_: Any) -> Any:
+        return type("Nothing", (), {"topics": {}})()
+
+
+def done(error: Exception | None = None) -> Future[None]:
+    future: Future[None] = Future()
+    if error:
+        future.set_exception(error)
+    else:
+        future.set_result(None)
+    return future
+
+
+@pytest.mark.parametrize(("mode", "asked"), [("zookeeper", 3), ("kraft", 0)])
+def test_a_removed_topic_is_gone_when_its_name_is_free(
+    tmp_path: Path, mode: str, asked: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = Deleting(taken=2)
+    monkeypatch.setattr("validate.admin._client", lambda *_: client)
+    monkeypatch.setattr("validate.cluster.Cluster._bundle", lambda *_: {})
+    Workplace(cluster(tmp_path, 1, mode=mode), "validator").remove(["kastellan-one"])
+    assert client.tried == asked
