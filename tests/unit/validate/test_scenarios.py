@@ -25,9 +25,7 @@ TABLE = {
     "chase-the-leader", "restart-rolling", "kill-all", "fill-disk", "freeze-log-dir", "mixed-weather",
 }  # fmt: skip
 # Of an ensemble beside the brokers; not applicable to KRaft.
-ZOOKEEPER = {
-    "stop-one-zookeeper", "kill-one-zookeeper", "isolate-one-zookeeper", "lose-zookeeper-majority", "expire-session",
-}  # fmt: skip
+ZOOKEEPER = {"stop-one-zookeeper"}
 SHAPES = {"kastellan-one": (1, 2, 2), "kastellan-three": (3, 2, 2), "kastellan-four": (4, 3, 2)}
 GOOD: dict[str, Any] = yaml.safe_load((scenarios.FOLDER / "kill-leader.yaml").read_text(encoding="utf-8"))
 
