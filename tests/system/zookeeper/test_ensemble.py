@@ -5,15 +5,12 @@ from __future__ import annotations
 import base64
 import json
 import re
-from typing import TYPE_CHECKING
+from typing import Any
 
 import pytest
 
 from tests.system.kafka_cluster import Cluster, Writer, read_all
 from tests.system.lab import ROOT
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.system
 
@@ -109,23 +106,26 @@ def test_a_servers_ports_are_those_declared_and_its_service_is_caged(cluster: Cl
     )
 
 
-def test_health_shows_a_leader_and_followers(cluster: Cluster, tmp_path: Path) -> None:
-    report = tmp_path / "health.json"
+@pytest.fixture(scope="module")
+def ensemble(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """As playbook health writes it, which fails if anything is not well."""
+    report = tmp_path_factory.mktemp("health") / "health.json"
     cluster.play("health", "-e", f"kafka_health_file={report}")
-    ensemble = json.loads(report.read_text(encoding="utf-8"))["ensemble"]
+    found: dict[str, Any] = json.loads(report.read_text(encoding="utf-8"))["ensemble"]
+    return found
+
+
+def test_health_shows_a_leader_and_followers(ensemble: dict[str, Any]) -> None:
     assert sorted([ensemble["leader"], *ensemble["followers"]]) == ["zookeeper-1", "zookeeper-2", "zookeeper-3"]
     assert all(member["certificate_days"] > 300 for member in ensemble["members"])
 
 
-def test_servers_roll_with_the_leader_last_and_no_writer_notices(cluster: Cluster, tmp_path: Path) -> None:
-    report = tmp_path / "health.json"
-    cluster.play("health", "-e", f"kafka_health_file={report}")
-    leader = json.loads(report.read_text(encoding="utf-8"))["ensemble"]["leader"]
+def test_servers_roll_with_the_leader_last_and_no_writer_notices(cluster: Cluster, ensemble: dict[str, Any]) -> None:
     with Writer(cluster.bundle("usercc"), "Topic_Four") as writer:
         rolled = cluster.play("rolling_restart", "--limit", "zookeeper")
     order = re.findall(r"TASK \[.*: Restart: (zookeeper-\d)\]", rolled.output)
     assert sorted(order) == ["zookeeper-1", "zookeeper-2", "zookeeper-3"]
-    assert order[-1] == leader
+    assert order[-1] == ensemble["leader"]
     assert writer.refused == []
     assert len(writer.acked) > 100
     assert writer.acked <= set(read_all(cluster.bundle("usercc"), "Topic_Four", "after-the-ensembles-roll"))
