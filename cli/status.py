@@ -127,6 +127,9 @@ def show_cluster(stack: str, cluster: dict[str, Any]) -> None:
     if "hosts" in cluster:
         print(f"\nCluster {cluster['cluster_id']} ({cluster['mode']})")
         show_table(cluster_rows(cluster))
+        if ensemble := cluster.get("ensemble"):
+            print("\nZooKeeper")
+            show_table(ensemble_rows(ensemble))
         counts = [
             f"{name.replace('_', '-')} {len(cluster[name])}" for name in ("under_replicated", "offline", "at_min_isr")
         ]
@@ -150,6 +153,15 @@ def cluster_rows(cluster: dict[str, Any]) -> list[tuple[str, ...]]:
         days = host["certificate_days"]
         left = "none" if days is None else f"{days:.0f} days"
         rows.append((name, str(host["node_id"]), "runs" if host["running"] else "down", role, lag, left))
+    return rows
+
+
+def ensemble_rows(ensemble: dict[str, Any]) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = [("node", "role", "zxid", "certificate")]
+    for member in ensemble["members"]:
+        days = member["certificate_days"]
+        left = "unknown" if days is None else f"{days} days"
+        rows.append((member["name"], member["mode"] or "does not serve", member["zxid"] or "-", left))
     return rows
 
 

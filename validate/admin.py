@@ -193,6 +193,7 @@ class Workplace:
 
     def __init__(self, cluster: Cluster, user: str) -> None:
         self.user = user
+        self._mode = cluster.mode
         self.settings = cluster.client(user)
         self.cheap = cluster.cheap_client(user)
         self.errors: list[str] = []
@@ -342,6 +343,27 @@ class Workplace:
                     raise
         if not wait_until(lambda: not self._shapes(names), timeout_s=TOPIC_BOUND_S, every_s=0.2):
             raise ClusterSilent(f"The topics {', '.join(names)} were removed and are still listed.")
+        if self._mode == "zookeeper" and not wait_until(
+            lambda: not self._taken(names), timeout_s=TOPIC_BOUND_S, every_s=0.2
+        ):
+            raise ClusterSilent(f"The topics {', '.join(names)} were removed, and their names are not free again.")
+
+    def _taken(self, names: Sequence[str]) -> list[str]:
+        """ZooKeeper mode: one that nobody lists any more is there until the last replica is gone; asked by trying."""
+        tried = self._client.create_topics(
+            [NewTopic(name, num_partitions=1, replication_factor=1) for name in names],
+            validate_only=True,
+            request_timeout=ANSWER_S,
+        )
+        found = []
+        for name, future in tried.items():
+            try:
+                future.result()
+            except KafkaException as error:
+                if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+                    raise
+                found.append(name)
+        return found
 
     def remove_group(self, group: str) -> None:
         """What a run leaves of its groups is of no use to anybody; that it cannot be removed is no reason to fail."""

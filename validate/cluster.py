@@ -29,6 +29,10 @@ class Host:
     rack: str | None
     login: Login | None
     """How faults reach it; None: they cannot."""
+    service: str | None = None
+    """Its own unit, where it runs another than the brokers'."""
+    ports: tuple[int, ...] = ()
+    """Where it is reached besides the brokers' listeners."""
 
     @property
     def is_broker(self) -> bool:
@@ -37,6 +41,10 @@ class Host:
     @property
     def is_controller(self) -> bool:
         return "kafka_controller" in self.roles
+
+    @property
+    def is_zookeeper(self) -> bool:
+        return "zookeeper" in self.roles
 
 
 @dataclass(frozen=True)
@@ -98,6 +106,10 @@ class Cluster:
     @property
     def voters(self) -> tuple[Host, ...]:
         return tuple(host for host in self.hosts if host.is_controller)
+
+    @property
+    def zookeepers(self) -> tuple[Host, ...]:
+        return tuple(host for host in self.hosts if host.is_zookeeper)
 
     def host_of(self, node_id: int) -> Host:
         for host in self.hosts:
@@ -234,7 +246,16 @@ def _host(entry: dict[str, Any], folder: Path) -> Host:
             key_file=_resolved(ssh["key_file"], folder),
             known_hosts_file=_resolved(ssh["known_hosts_file"], folder),
         )
-    return Host(entry["name"], entry["address"], entry["node_id"], tuple(entry["roles"]), entry["rack"], login)
+    return Host(
+        entry["name"],
+        entry["address"],
+        entry["node_id"],
+        tuple(entry["roles"]),
+        entry["rack"],
+        login,
+        entry.get("service"),
+        tuple(entry.get("ports", ())),
+    )
 
 
 def _resolved(path: str, folder: Path) -> Path:

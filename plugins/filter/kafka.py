@@ -73,7 +73,11 @@ def certificate_reasons(answer: dict[str, Any]) -> list[str]:
 
 
 def health(
-    state: dict[str, Any], seen: Mapping[str, Any], all_nodes: list[dict[str, Any]], days_min: int
+    state: dict[str, Any],
+    seen: Mapping[str, Any],
+    all_nodes: list[dict[str, Any]],
+    days_min: int,
+    ensemble: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """How hosts and cluster are, and what is wrong with them."""
     hosts = {}
@@ -95,7 +99,16 @@ def health(
         days = look["certificate_days"]
         if days is None or days < days_min:
             problems.append(f"{node['name']}: {days if days is not None else 'no'} days left on its certificate")
-    names = ("cluster_id", "mode", "controller_id", "quorum", "features", "topics", "partitions", "offline",
+    if ensemble and not ensemble.get("skipped"):
+        hosts_of_zookeeper = ensemble["ensemble"]["members"]
+        problems += ensemble["not_whole"]
+        problems += [
+            f"{member['name']}: {member['certificate_days']} days left on its certificate"
+            for member in hosts_of_zookeeper
+            if member["certificate_days"] is not None and member["certificate_days"] < days_min
+        ]
+        state = {**state, "ensemble": ensemble["ensemble"]}
+    names = ("cluster_id", "mode", "controller_id", "quorum", "ensemble", "features", "topics", "partitions", "offline",
              "under_replicated", "under_min_isr", "at_min_isr")  # fmt: skip
     return {"hosts": hosts, **{name: state.get(name) for name in names}, "problems": problems}
 

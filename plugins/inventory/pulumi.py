@@ -86,7 +86,9 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):  # type: i
         return outputs
 
     def _fill(self, hosts: list[dict[str, Any]], stack: str, state: Path) -> None:
+        # Plays name both, also where there are no such hosts.
         self.inventory.add_group("kafka")
+        self.inventory.add_group("zookeeper")
         self.inventory.set_variable("all", "kastellan_stack", stack)
         self.inventory.set_variable("all", "kastellan_state_dir", str(state))
         strict = self.get_option("strict")

@@ -6,9 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from .node_properties import BROKER, TIMEOUTS_MS, bracketed, super_users
-
-ZOOKEEPER_SESSION_MS = 18000
+from .node_properties import BROKER, TIMEOUTS_MS, listeners_in, super_users
+from .zookeeper_properties import SESSION_MS, bracketed
 
 
 def servers(settings: dict[str, Any], listener_name: str) -> str:
@@ -27,8 +26,8 @@ def document(settings: dict[str, Any], more: dict[str, Any]) -> str:
         "kafka_version": settings["version"],
         "cluster_id": more["cluster_id"],
         "bootstrap_servers": servers(settings, "CLIENT"),
-        "listeners": [_listener(listener, settings) for listener in settings["listeners"]],
-        "hosts": [_host(node, more) for node in settings["nodes"]],
+        "listeners": [_listener(listener, settings) for listener in listeners_in(settings)],
+        "hosts": [_host(node, more) for node in [*settings["nodes"], *_zookeepers(settings)]],
         "topics": [_topic(topic) for topic in more["topics"] if topic.get("state", "present") == "present"],
         "users": more["users"],
         "admin_user": more["admin_user"],
@@ -40,7 +39,7 @@ def document(settings: dict[str, Any], more: dict[str, Any]) -> str:
             "broker_session_ms": _timeout(settings, "broker.session.timeout.ms") if kraft else None,
             "quorum_fetch_ms": _timeout(settings, "controller.quorum.fetch.timeout.ms") if kraft else None,
             "quorum_election_ms": _timeout(settings, "controller.quorum.election.timeout.ms") if kraft else None,
-            "zookeeper_session_ms": None if kraft else ZOOKEEPER_SESSION_MS,
+            "zookeeper_session_ms": None if kraft else int(_set(settings, "zookeeper.session.timeout.ms", SESSION_MS)),
         },
         "operations": more["operations"],
         "faults_allowed": more["faults_allowed"],
@@ -51,7 +50,18 @@ def document(settings: dict[str, Any], more: dict[str, Any]) -> str:
 
 
 def _timeout(settings: dict[str, Any], name: str) -> int:
-    return int(settings["config"].get(name, TIMEOUTS_MS[name]))
+    return int(_set(settings, name, TIMEOUTS_MS[name]))
+
+
+def _set(settings: dict[str, Any], name: str, default: int) -> Any:
+    return settings["config"].get(name, default)
+
+
+def _zookeepers(settings: dict[str, Any]) -> list[dict[str, Any]]:
+    """Beside the nodes. Their ids are counted apart from those of brokers, which node_id is."""
+    members = (settings.get("zookeeper") or {}).get("members") or []
+    own = {"node_id": None, "roles": ["zookeeper"], "rack": None, "service": "zookeeper"}
+    return [{**member, **own, "ports": [member["port"], *member["inner_ports"]]} for member in members]
 
 
 def _listener(listener: dict[str, Any], settings: dict[str, Any]) -> dict[str, Any]:
@@ -77,9 +87,10 @@ def _host(node: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
             "key_file": _relative(login["key_file"], more["state_dir"]),
             "known_hosts_file": _relative(login["known_hosts_file"], more["state_dir"]),
         },
-        "node_id": int(node["node_id"]),
+        "node_id": None if node["node_id"] is None else int(node["node_id"]),
         "roles": node["roles"],
         "rack": node["rack"],
+        **{name: node[name] for name in ("service", "ports") if name in node},
     }
 
 

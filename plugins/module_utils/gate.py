@@ -71,8 +71,8 @@ def not_whole(facts: Facts, *, expected: Collection[int] = ()) -> list[str]:
     fenced = [broker.id for broker in facts.brokers if broker.fenced and broker.id not in absent]
     if fenced and not expected:
         missing.append(f"brokers registered and not there: {', '.join(map(str, fenced))}")
-    if facts.mode == "kraft" and facts.controller_id < 0:
-        missing.append("the quorum has no leader")
+    if facts.controller_id < 0:
+        missing.append("the quorum has no leader" if facts.mode == "kraft" else "there is no controller")
     behind = [voter.id for voter in facts.voters if not caught_up(voter, facts)]
     if behind:
         missing.append(f"voters behind: {', '.join(map(str, behind))}")
@@ -93,8 +93,8 @@ def caught_up(voter: Voter, facts: Facts) -> bool:
 def _quorum(facts: Facts, node_id: int) -> tuple[list[str], list[str]]:
     """Reasons and warnings."""
     count = len(facts.voters)
-    if facts.mode == "kraft" and facts.controller_id < 0:
-        return ["The quorum has no leader."], []
+    if facts.controller_id < 0:
+        return ["The quorum has no leader." if facts.mode == "kraft" else "There is no controller."], []
     if node_id not in {voter.id for voter in facts.voters}:
         return [], []
     majority = count // 2 + 1

@@ -76,7 +76,8 @@ def disk(folder: str) -> dict[str, Any]:
     found |= {"formatted": True, "cluster_id": lines.get("cluster.id", ""), "directory_id": lines.get("directory.id")}
     found["node_id"] = int(number) if number.isdigit() else None
     # Formatting writes bootstrap.checkpoint and a first snapshot; the state of the quorum is written by a running node.
-    found["started"] = (Path(folder) / "__cluster_metadata-0" / "quorum-state").exists()
+    # With ZooKeeper nothing is formatted: a broker that starts writes all of it.
+    found["started"] = "broker.id" in lines or (Path(folder) / "__cluster_metadata-0" / "quorum-state").exists()
     return found
 
 

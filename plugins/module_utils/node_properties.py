@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from . import zookeeper_properties
 from .properties_text import jaas, plain
+from .zookeeper_properties import bracketed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -61,10 +63,16 @@ def listeners_of(settings: Settings) -> list[dict[str, Any]]:
     ]
 
 
+def listeners_in(settings: Settings) -> list[dict[str, Any]]:
+    """Those that the cluster has: with ZooKeeper nobody listens for controllers."""
+    kraft = settings["mode"] == "kraft"
+    return [listener for listener in settings["listeners"] if kraft or listener["name"] != "CONTROLLER"]
+
+
 def _listeners(settings: Settings) -> Settings:
     own = listeners_of(settings)
     host = settings["node"]["address"]
-    protocols = ",".join(f"{listener['name']}:{listener['protocol']}" for listener in settings["listeners"])
+    protocols = ",".join(f"{listener['name']}:{listener['protocol']}" for listener in listeners_in(settings))
     return {
         "listeners": ",".join(f"{listener['name']}://:{listener['port']}" for listener in own),
         "advertised.listeners": ",".join(
@@ -73,10 +81,6 @@ def _listeners(settings: Settings) -> Settings:
         "listener.security.protocol.map": protocols,
         "inter.broker.listener.name": "BROKER",
     }
-
-
-def bracketed(host: str) -> str:
-    return f"[{host}]" if ":" in host else host
 
 
 def _tls(settings: Settings) -> Settings:
@@ -155,7 +159,7 @@ def quorum_addresses(settings: Settings) -> list[str]:
 
 def _quorum(settings: Settings) -> Settings:
     if settings["mode"] == "zookeeper":
-        return {"broker.id": settings["node"]["node_id"]}
+        return zookeeper_properties.broker(settings, TLS_PROTOCOLS, CIPHER_SUITES)
     words = {BROKER: "broker", CONTROLLER: "controller"}
     roles = settings["node"]["roles"]
     made: Settings = {

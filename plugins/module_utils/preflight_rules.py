@@ -7,6 +7,7 @@ import re
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
+from . import zookeeper_properties
 from .node_properties import BROKER, CONTROLLER, controllers, version_tuple
 from .specs import ACL_OPTIONS, QUOTA_OPTIONS, TOPIC_OPTIONS, USER_OPTIONS
 
@@ -37,6 +38,7 @@ DECIDED = {
     "node.id": "use kafka_node_id",
     "process.roles": "the groups kafka_broker and kafka_controller decide it",
     "super.users": "use kafka_super_users",
+    "zookeeper.connect": "the group zookeeper and kafka_zookeeper_chroot decide it",
 }
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9._-]+")
 
@@ -231,13 +233,16 @@ def _distribution(context: Context) -> list[str]:
 # What is misspelt comes first and alone: the others would stumble over it.
 FORM_RULES: tuple[Callable[[Context], list[str]], ...] = (_choices, _fields)
 INVENTORY_RULES: tuple[Callable[[Context], list[str]], ...] = (
-    _version, _node_ids, _roles, _listeners, _mechanisms, _people, _topics, _config, _distribution,
+    _version, zookeeper_properties.mode_problems, _node_ids, _roles, _listeners, _mechanisms, _people, _topics, _config,
+    _distribution,
 )  # fmt: skip
 
 
 def inventory_warnings(context: Context) -> list[str]:
+    if context["mode"] == "zookeeper":
+        return zookeeper_properties.ensemble_warnings((context.get("zookeeper") or {}).get("members") or [])
     voters = len(controllers(context["nodes"])) if not _node_ids(context) else 0
-    if context["mode"] == "kraft" and voters and voters % 2 == 0:
+    if voters and voters % 2 == 0:
         return [
             (
                 f"{voters} controllers survive the loss of {(voters - 1) // 2}, as {voters - 1} do: an even number "
@@ -249,10 +254,10 @@ def inventory_warnings(context: Context) -> list[str]:
 
 def node_problems(node: dict[str, Any], wanted: dict[str, Any]) -> list[str]:
     """Of one host: what was seen (module node_facts) against what is wanted."""
-    name = wanted["name"]
+    name, word = wanted["name"], wanted.get("prefix", "kafka")
     problems = []
     if not node["systemd"]:
-        problems.append(f"{name} is not run by systemd: the service of Kafka is a systemd unit.")
+        problems.append(f"{name} is not run by systemd: its service is a systemd unit.")
     skew_s = abs(node["clock_s"] - wanted["clock_s"])
     if skew_s > wanted["clock_skew_max_s"]:
         problems.append(
@@ -261,14 +266,14 @@ def node_problems(node: dict[str, Any], wanted: dict[str, Any]) -> list[str]:
         )
     if node["memory_mib"] < wanted["memory_min_mib"]:
         problems.append(
-            f"{name} has {node['memory_mib']} MiB of memory, kafka_memory_min_mib is {wanted['memory_min_mib']}: give "
-            "it more, or lower kafka_heap_size and that bound."
+            f"{name} has {node['memory_mib']} MiB of memory, {word}_memory_min_mib is {wanted['memory_min_mib']}: "
+            f"give it more, or lower {word}_heap_size and that bound."
         )
     for folder, free_mib in node["free_mib"].items():
         if free_mib < wanted["disk_min_mib"] and not node["running"]:
             problems.append(
-                f"{name} has {free_mib} MiB free for {folder}, kafka_disk_min_mib is {wanted['disk_min_mib']}: give it "
-                "a larger disk, or lower that bound."
+                f"{name} has {free_mib} MiB free for {folder}, {word}_disk_min_mib is {wanted['disk_min_mib']}: give "
+                "it a larger disk, or lower that bound."
             )
     for port, owner in node["ports_taken"].items():
         problems.append(f"Port {port} of {name} is taken by {owner}: stop it, or give the listener another port.")

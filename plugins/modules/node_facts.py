@@ -25,6 +25,11 @@ options:
   ports: {description: Ports that the node is going to open., type: list, elements: int, required: true}
   unit: {description: The service that may already hold those ports., type: str, required: true}
   certificate: {description: PEM file whose days left are wanted., type: path}
+  more_certificates:
+    description: Others beside it; the one with the fewest days counts.
+    type: list
+    elements: path
+    default: []
 attributes:
   check_mode: {support: full}
 author: The Kastellan engineers
@@ -56,6 +61,7 @@ SPEC: dict[str, Any] = {
     "ports": {"type": "list", "elements": "int", "required": True},
     "unit": {"type": "str", "required": True},
     "certificate": {"type": "path"},
+    "more_certificates": {"type": "list", "elements": "path", "default": []},
 }
 
 
@@ -76,12 +82,20 @@ def main() -> None:
             "running": pid > 0,
             "install_problems": node_look.install_problems(options["install_dir"], options["manifest"]),
             "disks": [node_look.disk(folder) for folder in options["data_dirs"]],
-            "certificate_days": node_look.certificate_days(options["certificate"]) if options["certificate"] else None,
+            "certificate_days": days_left(options),
             "systemd": Path("/run/systemd/system").is_dir(),
         }
     except OSError as exc:
         module.fail_json(msg=f"This host cannot be looked at: {exc}")
     module.exit_json(changed=False, node=node)
+
+
+def days_left(options: dict[str, Any]) -> int | None:
+    """None if there is none, or one of several is missing."""
+    paths = [*filter(None, [options["certificate"]]), *options["more_certificates"]]
+    days = [node_look.certificate_days(path) for path in paths]
+    known = [number for number in days if number is not None]
+    return min(known) if known and len(known) == len(days) else None
 
 
 if __name__ == "__main__":

@@ -31,8 +31,8 @@ def secrets_of(cluster: Cluster) -> dict[str, str]:
     state = cluster.lab.state()
     found = {user: str(cluster.bundle(user)["sasl.password"]) for user in cluster.document()["users"]}
     found["vault"] = (state / "vault-password").read_text().strip()
-    for path in sorted((state / "pki").rglob("*.key")):
-        found[path.name] = path.read_text().splitlines()[1]
+    for path in sorted(key for folder in state.glob("pki*") for key in folder.rglob("*.key")):
+        found[f"{path.parent.name}/{path.name}"] = path.read_text().splitlines()[1]
     return found
 
 

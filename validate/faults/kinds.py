@@ -130,7 +130,7 @@ class Kind:
 
 def scripts_of(cluster: Cluster, kind: str, host: Host, options: Mapping[str, str]) -> Scripts:
     """The whole scripts for one host."""
-    prelude = PRELUDE.format(unit=shlex.quote(cluster.service), marks=MARKS)
+    prelude = PRELUDE.format(unit=shlex.quote(host.service or cluster.service), marks=MARKS)
     made = KINDS[kind].make(cluster, host, options)
     return Scripts(
         begin=prelude + made.begin,

@@ -80,18 +80,20 @@ def _matches(peer: str, cluster: Cluster, host: Host, cut: str) -> Iterable[str]
 
 
 def _ports(cluster: Cluster, cut: str) -> str:
+    keepers = {port for host in cluster.zookeepers for port in host.ports}
     if cut == "controller":
-        chosen = [port for name, port in cluster.listeners.items() if name == "CONTROLLER"]
+        # Who keeps the metadata: the controllers, or ZooKeeper.
+        chosen = [port for name, port in cluster.listeners.items() if name == "CONTROLLER"] or list(keepers)
         if not chosen:
             raise FaultError(
-                "There is no CONTROLLER listener to cut.",
+                "There is neither a CONTROLLER listener nor a ZooKeeper to cut off.",
                 details=f"Listeners: {', '.join(cluster.listeners)}.",
-                resolution="This fault needs a KRaft cluster.",
+                resolution="List the ensemble's hosts with their ports in cluster.json.",
             )
     elif cut == "clients":
         chosen = [port for name, port in cluster.listeners.items() if name in CLIENT_LISTENERS]
     else:
-        chosen = list(cluster.listeners.values())
+        chosen = [*cluster.listeners.values(), *keepers]
     return f"{{ {', '.join(str(port) for port in sorted(chosen))} }}"
 
 

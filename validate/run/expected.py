@@ -50,15 +50,16 @@ def forecast(cluster: Cluster, step: Step, hosts: Sequence[Host], partitions: Se
     served = {_key(p) for p in partitions if _serves(p, down, clean=clean, quorum=kept)}
     notes = _told(served, partitions, hosts)
     if not kept:
-        notes = (*notes, f"{len(hosts)} of {len(cluster.voters)} voters away: no quorum while it lasts.")
+        count = len(cluster.voters) or len(cluster.zookeepers)
+        notes = (*notes, f"{len(hosts)} of {count} voters away: no quorum while it lasts.")
     return Forecast(frozenset(served), _rest(partitions, served), notes)
 
 
 def keeps_quorum(cluster: Cluster, hosts: Iterable[Host]) -> bool:
     """ZooKeeper's own quorum is on other hosts than the brokers'."""
-    if cluster.mode != "kraft":
-        return not any("zookeeper" in host.roles for host in hosts)
-    voters = {host.name for host in cluster.voters}
+    voters = {host.name for host in (cluster.voters if cluster.mode == "kraft" else cluster.zookeepers)}
+    if not voters:  # an ensemble that cluster.json does not list is on hosts that nobody breaks here
+        return True
     away = voters & {host.name for host in hosts}
     return len(voters) - len(away) > len(voters) // 2
 

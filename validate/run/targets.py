@@ -32,6 +32,8 @@ def choose(
         "leader": lambda: [cluster.host_of(_replica(step, partitions, chance))],
         "follower": lambda: [cluster.host_of(_replica(step, partitions, chance))],
         "controller": lambda: [cluster.host_of(admin.controller())],
+        "zookeeper": lambda: _zookeepers(cluster, 1, chance),
+        "two-zookeepers": lambda: _zookeepers(cluster, 2, chance),
         "coordinator": lambda: [cluster.host_of(admin.coordinator(group))],
         "broker": lambda: [chance.choice(brokers)],
     }
@@ -42,6 +44,14 @@ def _two(brokers: list[Host], chance: random.Random) -> list[Host]:
     if len(brokers) < 2:  # noqa: PLR2004  two are asked for
         raise NoTarget("Two brokers are to be hit, and there are not two.")
     return chance.sample(brokers, 2)
+
+
+def _zookeepers(cluster: Cluster, count: int, chance: random.Random) -> list[Host]:
+    """Of three at least: what a scenario says of one or two of them holds for those."""
+    there = list(cluster.zookeepers)
+    if len(there) < 3:  # noqa: PLR2004  as above
+        raise NoTarget(f"ZooKeepers are to be hit, and cluster.json lists {len(there)}: three are needed.")
+    return chance.sample(there, count)
 
 
 def _minority(cluster: Cluster, chance: random.Random) -> list[Host]:

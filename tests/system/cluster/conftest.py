@@ -36,9 +36,10 @@ def cluster() -> Iterator[Cluster]:
         yield made
 
 
-def kept_cluster(folder: Path) -> Cluster:
+def kept_cluster(folder: Path, *, copied: bool = False) -> Cluster:
     folder.mkdir(exist_ok=True)
-    copy_checkout(folder)
+    if not copied:
+        copy_checkout(folder)
     made = Cluster(Lab(folder))
     made.lab.kastellan("up", "--until", "cluster", timeout_s=900)
     return made

@@ -43,6 +43,20 @@ def test_a_cluster_without_a_quorum_is_shown_as_well() -> None:
     assert status.cluster_rows({**HEALTH, "mode": "zookeeper", "quorum": None})[1][3:5] == ("controller", "-")
 
 
+def test_an_ensemble_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    members: list[dict[str, Any]] = [
+        {"name": "zookeeper-1", "mode": "leader", "zxid": "0x1", "certificate_days": 396},
+        {"name": "zookeeper-2", "mode": "", "zxid": "", "certificate_days": None},
+    ]
+    cluster = {**HEALTH, "mode": "zookeeper", "quorum": None, "ensemble": {"members": members}}
+    assert status.ensemble_rows(cluster["ensemble"])[1:] == [
+        ("zookeeper-1", "leader", "0x1", "396 days"),
+        ("zookeeper-2", "does not serve", "-", "unknown"),
+    ]
+    status.show_cluster("local", cluster)
+    assert "zookeeper-2  does not serve" in capsys.readouterr().out
+
+
 def test_a_look_that_fails_is_a_problem_and_not_silence(monkeypatch: pytest.MonkeyPatch) -> None:
     answer = subprocess.CompletedProcess(
         [], 4, stdout="PLAY [Health]\nfatal: [broker-1]: UNREACHABLE! => gone\n", stderr=""

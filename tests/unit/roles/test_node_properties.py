@@ -98,14 +98,6 @@ def test_an_older_version_knows_neither_automatic_joining_nor_share_groups(setti
     assert not [name for name in found if name.startswith("share.")]
 
 
-def test_zookeeper_mode_has_another_authorizer_and_no_quorum(settings: Settings) -> None:
-    settings |= {"mode": "zookeeper", "version": "3.9.2"}
-    found = server_properties(settings)
-    assert found["authorizer.class.name"] == "kafka.security.authorizer.AclAuthorizer"
-    assert found["broker.id"] == "2"
-    assert not [name for name in found if name.startswith(("controller.quorum", "process."))]
-
-
 @pytest.mark.parametrize(("brokers", "replicas", "in_sync"), [(1, "1", "1"), (2, "2", "1"), (4, "3", "2")])
 def test_topics_of_its_own_fit_the_number_of_brokers(
     settings: Settings, brokers: int, replicas: str, in_sync: str
