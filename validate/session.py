@@ -163,8 +163,8 @@ def start(
         "spark.driver.extraJavaOptions": " ".join([f"-Dlog4j2.configurationFile={_QUIET.as_uri()}", *jvm]),
     }
     if small:
-        # Every sort and every hash table takes a page. By default it is a share of the heap, 32 MiB here, all of which
-        # is to be zeroed and collected for a few rows.
+        # Every sort and every hash table takes a page. By default it is a share of the heap, many megabytes, all of
+        # which are to be zeroed and collected for a few rows.
         settings["spark.buffer.pageSize"] = "1m"
     if jars:
         settings["spark.jars"] = ",".join(jars)
