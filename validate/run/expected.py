@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from validate.act import groups
 from validate.run.load import PROBE_TIMEOUT_MS
 
 if TYPE_CHECKING:
@@ -106,6 +107,10 @@ def blocked_groups(groups: Iterable[str], offsets: Sequence[Partition], down: se
     return found
 
 
+def group_of(group: str, suffix: str) -> str:
+    return f"{group}-{suffix}" if suffix else group
+
+
 def java_hash(text: str) -> int:
     """String.hashCode without its sign, as Kafka takes it to find a group's coordinator."""
     value = 0
@@ -144,12 +149,16 @@ class Expectation:
         made: dict[str, Any] = {"anomalies": self._anomalies(), "progress": self._progress()}
         if outage := self._outage():
             made["outage"] = outage
+        if self.scenario.expect.unclean:
+            made["unclean"] = list(self.scenario.expect.unclean)
         if groups := self.groups():
             names = [topic.name for topic in self.scenario.topics]
             made["groups"] = {group: {"topics": names, "from": "earliest"} for group in groups}
         return made
 
     def groups(self) -> list[str]:
+        if self.scenario.acts:
+            return [group_of(self.group, suffix) for suffix in groups(self.scenario.acts)]
         return [self.group] if self.scenario.workload.consumers else []
 
     def write(self, ledger: Path) -> None:
@@ -172,7 +181,7 @@ class Expectation:
 
     def _progress(self) -> dict[str, Any]:
         least: dict[str, Any] = dict(self.scenario.progress)
-        if self.scenario.workload.kind == "bulk":
+        if self.scenario.workload.kind != "paced":
             return {"acked_per_partition": least["acked_per_partition"]}
         if self.scenario.disturbs:
             least["serving"] = self.serving()

@@ -31,6 +31,7 @@ class Member:
         self._gathered: list[Message] = []
         self._next: dict[Place, int] = {}  # worked on, not yet committed: the offset to read next
         self._started: set[Place] = set()
+        self._mine: set[Place] = set()
         self._commits = self._position = self._uncommitted = 0
         self._committed_s = time.monotonic()
         self.assignment = 0
@@ -71,7 +72,7 @@ class Member:
     def _chunk(self) -> list[Message]:
         """What is taken up at once: as much as is committed at once, or one by one where work costs time."""
         size = 1 if self._spec.work_ms and self._spec.commit != "before" else self._spec.commit_every
-        if self._spec.crash_after is not None:
+        if self._spec.crash_after is not None and self._spec.commit != "before":
             size = min(size, max(1, self._spec.crash_after - self._position))
         chunk, self._gathered = self._gathered[:size], self._gathered[size:]
         return chunk
@@ -79,7 +80,9 @@ class Member:
     def _work(self, chunk: list[Message]) -> None:
         if self._spec.commit == "before":
             self._commit({_place(m): (m.offset() or 0) + 1 for m in chunk})
-        step = 1 if self._spec.work_ms else len(chunk)
+        # Where the commit runs ahead, the crash comes in the middle of what it covers.
+        ahead = self._spec.commit == "before" and self._spec.crash_after is not None
+        step = 1 if self._spec.work_ms or ahead else len(chunk)
         for first in range(0, len(chunk), step):
             self._take_up(chunk[first : first + step])
         if self._spec.commit == "after" and self._uncommitted >= self._spec.commit_every:
@@ -129,8 +132,9 @@ class Member:
 
     def _assigned(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         self.assignment += 1
+        self._mine |= {(p.topic, p.partition) for p in partitions}
         self._note_starts(consumer, [p for p in partitions if (p.topic, p.partition) not in self._started])
-        self._home.signs.say("assigned", assignment=self.assignment, partitions=_names(partitions))
+        self._tell("assigned", {(p.topic, p.partition) for p in partitions})
 
     def _note_starts(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         """Where the group begins: what is committed, else where a group without commits is told to start.
@@ -154,7 +158,7 @@ class Member:
 
     def _revoked(self, _: Consumer, partitions: list[TopicPartition]) -> None:
         gone = {(p.topic, p.partition) for p in partitions}
-        if self._spec.commit == "after":
+        if self._spec.commit == "after" and self._spec.commit_on_revoke:
             self._commit({place: offset for place, offset in self._next.items() if place in gone})
         self._give_up(gone)
 
@@ -166,7 +170,11 @@ class Member:
         self.assignment += 1
         self._gathered = [m for m in self._gathered if _place(m) not in gone]
         self._next = {place: offset for place, offset in self._next.items() if place not in gone}
-        self._home.signs.say("revoked", assignment=self.assignment, partitions=sorted(f"{t}-{p}" for t, p in gone))
+        self._mine -= gone
+        self._tell("revoked", gone)
+
+    def _tell(self, event: str, which: set[Place]) -> None:
+        self._home.signs.say(event, assignment=self.assignment, partitions=_names(which), owned=_names(self._mine))
 
     def _on_error(self, error: KafkaError) -> None:
         self.errors = [*self.errors[-99:], f"{error.name()}: {error.str()}"]
@@ -176,5 +184,5 @@ def _place(message: Message) -> Place:
     return message.topic() or "", message.partition() or 0
 
 
-def _names(partitions: list[TopicPartition]) -> list[str]:
-    return sorted(f"{p.topic}-{p.partition}" for p in partitions)
+def _names(places: set[Place]) -> list[str]:
+    return sorted(f"{topic}-{partition}" for topic, partition in places)

@@ -153,6 +153,7 @@ class ConsumerSpec(Spec):
     commit: str = "after"
     commit_every: int = 500
     commit_interval_ms: float = 1000.0  # after: no later than this, once there is something
+    commit_on_revoke: bool = True  # after: what was worked on, when partitions are taken away
     batch: int = 500
     poll_ms: int = 200
     work_ms: float = 0.0

@@ -24,6 +24,11 @@ TABLE = {
     "kill-coordinator", "kill-supervised", "pause-leader", "isolate-leader", "isolate-minority", "isolate-client",
     "chase-the-leader", "restart-rolling", "kill-all", "fill-disk", "freeze-log-dir", "mixed-weather",
 }  # fmt: skip
+DELIVERY = {
+    "acks-none-one-copy", "acks-all-one-copy", "acks-none-two-copies", "acks-all-two-copies", "acks-one-two-killed",
+    "acks-all-two-killed", "too-few-replicas", "acks-all-three-copies", "duplicates-without-idempotence",
+    "duplicates-with-idempotence", "commit-never", "commit-before-work", "commit-after-work", "lazy-commits-rebalance",
+}  # fmt: skip
 SHAPES = {"kastellan-one": (1, 2, 2), "kastellan-three": (3, 2, 2), "kastellan-four": (4, 3, 2)}
 GOOD: dict[str, Any] = yaml.safe_load((scenarios.FOLDER / "kill-leader.yaml").read_text(encoding="utf-8"))
 
@@ -33,7 +38,7 @@ def changed(**changes: Any) -> dict[str, Any]:
 
 
 def test_all_of_the_table_and_the_sample_are_there() -> None:
-    assert set(scenarios.ids()) == TABLE | {"load-sample"}
+    assert set(scenarios.ids()) == TABLE | DELIVERY | {"load-sample"}
 
 
 @pytest.mark.parametrize("name", scenarios.ids())
@@ -51,6 +56,7 @@ def test_suites_hold_what_was_promised() -> None:
     assert ids("smoke") == ["load-sample", "kill-leader", "stop-one-broker"]
     assert ids("load") == ["load-million", "baseline"]
     assert set(ids("failover")) == TABLE - {"load-million"}
+    assert set(ids("delivery")) == DELIVERY
     assert "load-million" not in ids("all")
     assert ids("failover")[0] == "baseline"
 
