@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
 VERBS = ("start", "kill", "stop", "await")
-KINDS = ("consumer",)
+NAMES = (*VERBS[:3], "of", "since")
 AWAITED = ("died", "delivered", "owns", "caught-up")
 
 
@@ -44,6 +44,25 @@ def parse(entries: Sequence[dict[str, Any]], place: str) -> tuple[Act, ...]:
         elif act.verb in {"kill", "stop"} or act.what == "died":
             living.discard(act.who)
     return acts
+
+
+def repeated(rounds: dict[str, Any] | None) -> list[dict[str, Any]]:
+    """The acts of `rounds`, as often as it says; each time by processes of other names."""
+    if rounds is None:
+        return []
+    each = rounds.get("each") or {str(number): {} for number in range(1, rounds["times"] + 1)}
+    return [
+        _of_round(entry, name, settings, apart="each" in rounds)
+        for name, settings in each.items()
+        for entry in rounds["acts"]
+    ]
+
+
+def _of_round(entry: dict[str, Any], name: str, settings: dict[str, Any], *, apart: bool) -> dict[str, Any]:
+    """`apart`: in a group of its own, with the round's settings."""
+    made: dict[str, Any] = {key: f"{value}-{name}" if key in NAMES else value for key, value in entry.items()}
+    made |= {"group": name} if apart else {}
+    return made | ({"settings": {**settings, **made.get("settings", {})}} if "start" in made else {})
 
 
 def _act(entry: dict[str, Any]) -> Act:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jsonschema
 import yaml
@@ -13,12 +13,10 @@ import yaml
 from common.errors import UsageError
 from common.names import nearest
 from validate import act
+from validate.act import Act
 from validate.faults.errors import FaultError
 from validate.faults.kinds import KINDS, with_defaults
-from validate.workload.spec import ConsumerSpec, ProducerSpec
-
-if TYPE_CHECKING:
-    from validate.act import Act
+from validate.workload.spec import ConsumerSpec, ProducerSpec, StorerSpec, TransformerSpec
 
 FOLDER = Path(__file__).with_name("scenarios")
 SCHEMA_FILE = Path(__file__).with_name("scenario.schema.json")
@@ -27,6 +25,11 @@ SUITES = ("smoke", "load", "failover", "delivery", "lab", "all")
 # SCENARIOS' defaults: what a living workload does at least.
 PROGRESS = {"acked_per_partition": 200, "phase_s": 10, "in_flight_at_bite": 100}
 BOUNDS = {"phase_s": 90.0, "in_sync_s": 240.0, "catch_up_s": 90.0, "load_s": 900.0, "act_s": 120.0}
+SPECS: dict[str, type[ConsumerSpec]] = {
+    "consumer": ConsumerSpec,
+    "transformer": TransformerSpec,
+    "storer": StorerSpec,
+}
 SINGLE = ("broker", "leader", "follower", "controller", "coordinator")
 BEYOND_SESSION_S = 5.0
 # With more, one refusal followed by an out-of-order answer has librdkafka bump its epoch: what was stored without an
@@ -156,6 +159,11 @@ class Scenario:
     def all_steps(self) -> tuple[Step, ...]:
         return self.steps + (self.mix[1] if self.mix else ())
 
+    @property
+    def inputs(self) -> tuple[Topic, ...]:
+        """What is written by the writers and read by the members: all but what members write themselves."""
+        return tuple(topic for topic in self.topics if topic.name != self.workload.consumer.get("sink"))
+
     def topic(self, name: str) -> Topic:
         return next(topic for topic in self.topics if topic.name == name)
 
@@ -201,7 +209,7 @@ def parse(name: str, content: Any, *, place: str) -> Scenario:
         modes=tuple(content.get("modes", ("kraft", "zookeeper"))),
         brokers=max(content.get("brokers", 1), *(entry["replication"] for entry in content["topics"].values())),
         only_on_request=content.get("only_on_request", False),
-        acts=act.parse(content.get("acts", ()), place),
+        acts=act.parse([*act.repeated(content.get("rounds")), *content.get("acts", ())], place),
         twin=Twin(**content["twin"]) if "twin" in content else None,
     )
     _check_sense(scenario, place)
@@ -267,8 +275,9 @@ def _check_clients(scenario: Scenario) -> None:
     topics = [{"name": topic.name, "partitions": topic.partitions} for topic in scenario.topics]
     shared = {"run_id": "run", "name": "client", "ledger": "ledger", "client": {}, "topics": topics}
     ProducerSpec.parse({**shared, **scenario.workload.sending})
-    for one in [{}, *(one.settings for one in scenario.acts if (one.verb, one.kind) == ("start", "consumer"))]:
-        ConsumerSpec.parse({**shared, "group": "group", **scenario.workload.consumer, **one})
+    for one in (Act("start", "reader"), *(one for one in scenario.acts if one.verb == "start")):
+        if one.who != "reader" or not scenario.acts:
+            SPECS[one.kind].parse({**shared, "group": "group", **scenario.workload.consumer, **one.settings})
 
 
 def _check_outage(scenario: Scenario, place: str) -> None:

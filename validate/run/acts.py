@@ -55,6 +55,7 @@ class Acts:
         load = self._scenario.workload
         writer = self.workloads.start(
             "producer", "writer", count=load.count, value_bytes=load.value_bytes, seed=self._context.folder.seed,
+            topics=[{"name": topic.name, "partitions": topic.partitions} for topic in self._scenario.inputs],
             **{"delivery_timeout_ms": DELIVERY_MS, **load.sending},
         )  # fmt: skip
         if not self._within(writer.done.is_set, self._scenario.bounds["load_s"]):
@@ -122,7 +123,7 @@ class Acts:
 
     def _behind(self, suffix: str) -> int:
         try:
-            return self._context.admin.behind(group_of(self._group, suffix), self._scenario.topics)
+            return self._context.admin.behind(group_of(self._group, suffix), self._scenario.inputs)
         except KastellanError:
             return -1  # asked again until the bound
 

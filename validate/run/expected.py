@@ -152,7 +152,7 @@ class Expectation:
         if self.scenario.expect.unclean:
             made["unclean"] = list(self.scenario.expect.unclean)
         if groups := self.groups():
-            names = [topic.name for topic in self.scenario.topics]
+            names = [topic.name for topic in self.scenario.inputs]
             made["groups"] = {group: {"topics": names, "from": "earliest"} for group in groups}
         return made
 

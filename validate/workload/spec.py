@@ -161,6 +161,7 @@ class ConsumerSpec(Spec):
     heartbeat_ms: int = 3_000
     max_poll_ms: int = 300_000
     assignment: str = "range"
+    protocol: str = "classic"  # or consumer (KIP-848): brokers assign, session and heartbeat are theirs
     count: int | None = None  # ends after so many deliveries; null: until stopped
     crash_after: int | None = None  # dies by SIGKILL of its own hand after so many deliveries
     settings: dict[str, Any] = field(default_factory=dict)
@@ -171,11 +172,55 @@ class ConsumerSpec(Spec):
             ("commit", ("never", "before", "after")),
             ("isolation", ("read_committed", "read_uncommitted")),
             ("start", ("earliest", "latest")),
+            ("protocol", ("classic", "consumer")),
         ):
             if getattr(self, key) not in words:
                 raise self.wrong(key, f"is {getattr(self, key)!r}", f'"{key}": "{words[-1]}" of {", ".join(words)}')
         if self.batch < 1 or self.commit_every < 1:
             raise self.wrong("batch and commit_every", "must be 1 or more", '"batch": 500, "commit_every": 500')
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransformerSpec(ConsumerSpec):
+    """Reads, transforms and writes in transactions. `batch` records make one; `crash_after` counts transactions."""
+
+    kind: ClassVar[str] = "transformer"
+    STAGES: ClassVar[tuple[str, ...]] = ("begin", "sent", "offsets", "commit")
+    sink: str  # the one of `topics` that is written to; all others are read
+    transactional_id: str
+    transaction_timeout_ms: int = 30_000
+    value_bytes: int = DEFAULT_BYTES
+    crash_at: str = "begin"  # with crash_after: before begin, after send, before commit, after commit was invoked
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_names(self.run_id, self.name, self.value_bytes)
+        names = [topic.name for topic in self.topics]
+        if self.sink not in names or len(names) < 2:  # noqa: PLR2004  one to read, one to write
+            raise self.wrong("sink", f"is {self.sink!r}", '"sink": one of at least two topics')
+        if self.crash_at not in self.STAGES:
+            raise self.wrong("crash_at", f"is {self.crash_at!r}", f'"crash_at": one of {", ".join(self.STAGES)}')
+        if self.isolation != "read_committed":
+            raise self.wrong("isolation", f"is {self.isolation!r}", '"isolation": "read_committed"')
+
+    @property
+    def inputs(self) -> list[Topic]:
+        return [topic for topic in self.topics if topic.name != self.sink]
+
+
+@dataclass(frozen=True, kw_only=True)
+class StorerSpec(ConsumerSpec):
+    """Stores results and offsets in one transaction of a database. `crash_after` counts those."""
+
+    kind: ClassVar[str] = "storer"
+    STAGES: ClassVar[tuple[str, ...]] = ("begin", "stored", "committed")
+    crash_at: str = "begin"  # with crash_after: before anything is stored, before the database's commit, after it
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.crash_at not in self.STAGES:
+            raise self.wrong("crash_at", f"is {self.crash_at!r}", f'"crash_at": one of {", ".join(self.STAGES)}')
 
 
 @dataclass(frozen=True, kw_only=True)
