@@ -19,7 +19,7 @@ from common.wait import wait_until
 from validate.run.folder import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
 READY_S = 60.0
@@ -51,6 +51,8 @@ class Workload:
     owned: list[str] = field(default_factory=list)
     """Of a member of a group: the partitions that it said to have."""
     owned_at: datetime | None = None
+    on_record: Callable[[dict[str, Any]], None] | None = None
+    """Called with each record that it shows."""
 
     def listen(self) -> None:
         for line in self.process.stdout or ():
@@ -65,6 +67,8 @@ class Workload:
                 self.facts, self.told_s = told, time.monotonic()
                 if event == "done":
                     self.done.set()
+            elif event == "record" and self.on_record:
+                self.on_record(told)
             elif event in {"assigned", "revoked"}:
                 self.owned_at = datetime.fromisoformat(told["at"])
                 self.owned = told["owned"]

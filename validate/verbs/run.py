@@ -24,7 +24,7 @@ EXIT_OF = {"passed": 0, "failed": EXIT_FAILED, "unknown": EXIT_UNKNOWN}
 def arguments(parser: argparse.ArgumentParser) -> None:
     add_place(parser)
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--suite", metavar="SUITE", help="smoke, load, failover or all (default: smoke)")
+    which.add_argument("--suite", metavar="SUITE", help="smoke, load, failover, delivery or all (default: smoke)")
     which.add_argument("--scenario", metavar="ID", nargs="+", help="these alone; python -m validate list shows them")
     parser.add_argument("--seed", type=int, metavar="N", help="who is hit and what is drawn (default: by chance)")
     parser.add_argument("--allow-faults", action="store_true", help="break hosts of a cluster that does not say so")

@@ -117,6 +117,8 @@ class ProducerSpec(Spec):
     waiting_records: int = 100_000  # sent and not reported, over all partitions
     seed: int = 0
     flush_s: float = 30.0
+    roll_records: int | None = None  # over all partitions; null: no rolls
+    roll_wait_ms: float = 0.0  # behind each roll
     settings: dict[str, Any] = field(default_factory=dict)  # of librdkafka, over all else
 
     def __post_init__(self) -> None:
@@ -130,6 +132,8 @@ class ProducerSpec(Spec):
             )
         if self.records_per_s is not None and self.records_per_s <= 0:
             raise self.wrong("records_per_s", "is not above 0", '"records_per_s": 500, or null for flat out')
+        if self.roll_records is not None and self.roll_records < 1:
+            raise self.wrong("roll_records", f"is {self.roll_records}", '"roll_records": 100, or null')
         if not 1 <= self.block_records <= 100_000:  # noqa: PLR2004  a frame of the journal holds no more
             raise self.wrong("block_records", "is not within 1..100000", '"block_records": 1000')
 
@@ -143,7 +147,7 @@ class ProducerSpec(Spec):
 
 @dataclass(frozen=True, kw_only=True)
 class ConsumerSpec(Spec):
-    """`commit`: never, before (ahead of the work), after (it). `work_ms` is what one record costs."""
+    """`commit`: never, before (ahead of the work), after (it), auto. `work_ms` is what one record costs."""
 
     kind: ClassVar[str] = "consumer"
     group: str
@@ -157,6 +161,11 @@ class ConsumerSpec(Spec):
     batch: int = 500
     poll_ms: int = 200
     work_ms: float = 0.0
+    fetched_wait_ms: float = 0.0  # behind each fetch, before the work
+    batch_wait_ms: float = 0.0  # behind each batch
+    obey: bool = False  # records quit, crash and wait do so to it
+    obey_wait_ms: float = 10_000.0  # how long a record `wait` takes
+    show_bytes: int | None = None  # of each value told on standard output; null: none
     session_timeout_ms: int = 45_000
     heartbeat_ms: int = 3_000
     max_poll_ms: int = 300_000
@@ -169,7 +178,7 @@ class ConsumerSpec(Spec):
     def __post_init__(self) -> None:
         super().__post_init__()
         for key, words in (
-            ("commit", ("never", "before", "after")),
+            ("commit", ("never", "before", "after", "auto")),
             ("isolation", ("read_committed", "read_uncommitted")),
             ("start", ("earliest", "latest")),
             ("protocol", ("classic", "consumer")),
