@@ -135,7 +135,7 @@ class Member:
         if not places:
             return
         self._commits += 1
-        names = [(p.error or error).name() if p.error or error else None for p in partitions if p.offset >= 0]
+        names = [why.name() if (why := p.error or error) else None for p in partitions if p.offset >= 0]
         now_us = self._clock.now_us()
         self._append(entries.entry(entries.COMMIT, self._commits, self.assignment, now_us, places))
         self._append(entries.entry(entries.COMMITTED, self._commits, now_us, names))

@@ -139,9 +139,8 @@ class Sending:
     ) -> Iterator[Block]:
         """Blocks as soon as all of their reports are there; at the end those that were left without."""
         rate = self._spec.records_per_s
-        pace: Pace | Rolls = Pace(None if rate is None else rate / len(self.lanes))
-        if (roll := self._spec.roll_records) is not None:
-            pace = Rolls(pace, self.lanes, roll, self._spec.roll_wait_ms / 1000)
+        plain, roll = Pace(None if rate is None else rate / len(self.lanes)), self._spec.roll_records
+        pace = plain if roll is None else Rolls(plain, self.lanes, roll, self._spec.roll_wait_ms / 1000)
         while not ended() and self._fatal is None and not all(lane.done for lane in self.lanes):
             busy = sum(self._send(lane, pace.due(lane)) for lane in self.lanes)
             self._producer.poll(0 if busy and rate is None else TICK_S)
