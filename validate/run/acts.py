@@ -85,7 +85,7 @@ class Acts:
 
     def _ended(self, who: str, how: str) -> None:
         self._ended_at[who] = self._context.clock.now()
-        self._say(f"{who} {how}, {self._delivered(who):,} records taken up")
+        self._say(f"{who} {how}")
 
     def _await(self, act: Act) -> None:
         bound_s = self._scenario.bounds["act_s"]
