@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 VERBS = ("start", "kill", "stop", "await")
 NAMES = (*VERBS[:3], "of", "since")
-AWAITED = ("died", "delivered", "owns", "caught-up")
+AWAITED = ("died", "done", "delivered", "owns", "caught-up")
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def parse(entries: Sequence[dict[str, Any]], place: str) -> tuple[Act, ...]:
         if act.verb == "start":
             living.add(act.who)
             ever.add(act.who)
-        elif act.verb in {"kill", "stop"} or act.what == "died":
+        elif act.verb in {"kill", "stop"} or act.what in {"died", "done"}:
             living.discard(act.who)
     return acts
 
@@ -105,4 +105,4 @@ def _check(act: Act, living: Collection[str], ever: Collection[str], place: str)
 
 def groups(acts: Sequence[Act]) -> list[str]:
     """The suffixes of all groups that members are in."""
-    return list(dict.fromkeys(act.group for act in acts if act.verb == "start"))
+    return list(dict.fromkeys(act.group for act in acts if act.verb == "start" and act.kind != "producer"))

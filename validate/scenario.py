@@ -275,8 +275,11 @@ def _check_clients(scenario: Scenario) -> None:
     topics = [{"name": topic.name, "partitions": topic.partitions} for topic in scenario.topics]
     shared = {"run_id": "run", "name": "client", "ledger": "ledger", "client": {}, "topics": topics}
     ProducerSpec.parse({**shared, **scenario.workload.sending})
-    for one in (Act("start", "reader"), *(one for one in scenario.acts if one.verb == "start")):
-        if one.who != "reader" or not scenario.acts:
+    members = [one for one in scenario.acts if one.verb == "start"] or [Act("start", "reader")]
+    for one in members:
+        if one.kind == "producer":
+            ProducerSpec.parse({**shared, **scenario.workload.sending, **one.settings})
+        else:
             SPECS[one.kind].parse({**shared, "group": "group", **scenario.workload.consumer, **one.settings})
 
 

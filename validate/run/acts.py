@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from common.errors import KastellanError
 from common.wait import wait_until
@@ -53,18 +53,31 @@ class Acts:
     def _write(self) -> None:
         """All records are there before the first member: what it meets does not depend on who is faster."""
         load = self._scenario.workload
+        if not load.count:
+            return
+        topics = [{"name": topic.name, "partitions": topic.partitions} for topic in self._scenario.inputs]
         writer = self.workloads.start(
-            "producer", "writer", count=load.count, value_bytes=load.value_bytes, seed=self._context.folder.seed,
-            topics=[{"name": topic.name, "partitions": topic.partitions} for topic in self._scenario.inputs],
-            **{"delivery_timeout_ms": DELIVERY_MS, **load.sending},
+            "producer", "writer", **{**self._sending(), "topics": topics, "count": load.count}
         )  # fmt: skip
         if not self._within(writer.done.is_set, self._scenario.bounds["load_s"]):
             raise NotMade(f"The records were not written within {self._scenario.bounds['load_s']:.0f} s.")
         self._say(f"{sum(writer.facts.get('acked', {}).values()):,} records written")
 
+    def _sending(self) -> dict[str, Any]:
+        load = self._scenario.workload
+        return {
+            "value_bytes": load.value_bytes,
+            "seed": self._context.folder.seed,
+            "delivery_timeout_ms": DELIVERY_MS,
+            **load.sending,
+        }
+
     def _start(self, act: Act) -> None:
-        settings = {**self._scenario.workload.consumer, **act.settings}
-        made = self.workloads.start(act.kind, act.who, group=group_of(self._group, act.group), **settings)
+        if act.kind == "producer":
+            settings = {**self._sending(), **act.settings}
+        else:
+            settings = {"group": group_of(self._group, act.group), **self._scenario.workload.consumer, **act.settings}
+        made = self.workloads.start(act.kind, act.who, **settings)
         made.doomed = settings.get("crash_after") is not None
         self._members[act.who] = made
         if not self._within(made.ready.is_set, READY_S):
@@ -91,6 +104,7 @@ class Acts:
         bound_s = self._scenario.bounds["act_s"]
         conditions = {
             "died": lambda: self._members[act.who].killed,
+            "done": self._members[act.who].done.is_set if act.who in self._members else lambda: False,
             "delivered": lambda: self._delivered(act.who) >= act.count,
             "owns": lambda: len(self._members[act.who].owned) == act.count,
             "caught-up": lambda: self._behind(act.group) == 0,

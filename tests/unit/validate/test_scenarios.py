@@ -28,7 +28,7 @@ DELIVERY = {
     "acks-none-one-copy", "acks-all-one-copy", "acks-none-two-copies", "acks-all-two-copies", "acks-one-two-killed",
     "acks-all-two-killed", "too-few-replicas", "acks-all-three-copies", "duplicates-without-idempotence",
     "unclean-election", "clean-election", "share-the-load", "consumer-failover", "exactly-once-transactions",
-    "exactly-once-database",
+    "exactly-once-database", "compression",
     "duplicates-with-idempotence", "commit-never", "commit-before-work", "commit-after-work", "lazy-commits-rebalance",
 }  # fmt: skip
 SHAPES = {"kastellan-one": (1, 2, 2), "kastellan-three": (3, 2, 2), "kastellan-four": (4, 3, 2)}
