@@ -61,7 +61,7 @@ def _watch(workloads: Workloads, one: Workload, asked: list[int], console: Conso
                 one.process.wait(LOOK_S)
         if one.process.returncode == 0:
             one.done.wait(5)
-    console.print(line_of(one.name, one.facts, time.monotonic() - began_s))
+    console.print(line_of(one.name, one.facts, time.monotonic() - began_s), markup=False)
 
 
 class _Plain:

@@ -85,12 +85,13 @@ def for_consumer(spec: ConsumerSpec) -> dict[str, Any]:
         "isolation.level": spec.isolation,
         "enable.auto.commit": spec.commit == "auto",
         "enable.auto.offset.store": spec.commit == "auto",
-        "auto.commit.interval.ms": int(spec.commit_interval_ms),
         "max.poll.interval.ms": spec.max_poll_ms,
         "group.protocol": spec.protocol,
         "fetch.wait.max.ms": 100,
         "check.crcs": True,  # librdkafka: off; Kafka's own consumer checks
     }
+    if spec.commit == "auto":
+        settings["auto.commit.interval.ms"] = int(spec.commit_interval_ms)
     if spec.protocol == "classic":
         settings |= {
             "session.timeout.ms": spec.session_timeout_ms,
