@@ -8,10 +8,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._config import ConfigResource
-from confluent_kafka.admin._listoffsets import OffsetSpec
 from confluent_kafka.admin._resource import ResourceType
 from confluent_kafka.cimpl import NewTopic
 
@@ -30,6 +29,7 @@ TOPIC_BOUND_S = 60.0
 ERRORS_KEPT = 50
 GLANCE_S = 1.0
 OFFSETS_TOPIC = "__consumer_offsets"
+HASH_BITS = 32
 
 SILENT = logging.getLogger("validate.admin")
 SILENT.addHandler(logging.NullHandler())
@@ -53,6 +53,14 @@ class Partition:
     @property
     def whole(self) -> bool:
         return self.leader >= 0 and set(self.in_sync) == set(self.replicas)
+
+
+def java_hash(text: str) -> int:
+    """String.hashCode without its sign, as Kafka takes it to find a group's coordinator."""
+    value = 0
+    for unit in text.encode("ascii"):
+        value = (31 * value + unit) % (1 << HASH_BITS)
+    return value & 0x7FFFFFFF
 
 
 class Admin:
@@ -128,11 +136,11 @@ class Admin:
             raise self._silent(error) from error
 
     def coordinator(self, group: str) -> int:
-        try:
-            told = self._client.describe_consumer_groups([group], request_timeout=ANSWER_S)[group].result()
-        except KafkaException as error:
-            raise self._silent(error) from error
-        return int(told.coordinator.id)
+        """The leader of the group's place in the topic of groups: told by metadata, whoever dies."""
+        homes = {p.index: p.leader for p in self.partitions([OFFSETS_TOPIC])}
+        if not homes:
+            raise ClusterSilent(f"The cluster has no topic {OFFSETS_TOPIC} yet, so nobody keeps group {group}.")
+        return homes[java_hash(group) % len(homes)]
 
     def min_in_sync(self, topics: Sequence[str]) -> dict[str, int]:
         """min.insync.replicas in force, wherever it was set."""
@@ -144,19 +152,22 @@ class Admin:
             raise self._silent(error) from error
 
     def behind(self, group: str, topics: Sequence[Topic]) -> int:
-        """How many records a group has not committed yet, over all its partitions."""
-        asked = [TopicPartition(topic.name, index) for topic in topics for index in range(topic.partitions)]
+        """How many records a group has not committed yet, over all its partitions.
+
+        Asked as a consumer that joins nothing: librdkafka's calls for administrators that go to a group's coordinator
+        end the process if it goes away meanwhile (confluentinc/librdkafka#4605).
+        """
+        places = [TopicPartition(topic.name, index) for topic in topics for index in range(topic.partitions)]
+        settings = {**self._settings, "group.id": group, "enable.auto.commit": False, "log_level": 3}
+        consumer = Consumer({**settings, "error_cb": lambda _: None}, logger=SILENT)
         try:
-            latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
-            answers = self._client.list_offsets(dict.fromkeys(asked, latest), request_timeout=ANSWER_S)
-            ends = {(tp.topic, tp.partition): future.result().offset for tp, future in answers.items()}
-            told = self._client.list_consumer_group_offsets(
-                [ConsumerGroupTopicPartitions(group, asked)], request_timeout=ANSWER_S
-            )[group].result()
+            committed = consumer.committed(places, timeout=ANSWER_S)
+            ends = [consumer.get_watermark_offsets(place, timeout=ANSWER_S)[1] for place in places]
         except KafkaException as error:
             raise self._silent(error) from error
-        at = {(tp.topic, tp.partition): max(0, tp.offset) for tp in told.topic_partitions if not tp.error}
-        return sum(max(0, end - at.get(place, 0)) for place, end in ends.items())
+        finally:
+            consumer.close()
+        return sum(max(0, end - max(0, at.offset)) for at, end in zip(committed, ends, strict=True))
 
     def _silent(self, error: KafkaException) -> ClusterSilent:
         said = error.args[0].str() if error.args and isinstance(error.args[0], KafkaError) else str(error)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from validate.act import groups
+from validate.admin import java_hash
 from validate.run.load import PROBE_TIMEOUT_MS
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ SILENCE_S = (
     PROBE_TIMEOUT_MS / 1000
 )  # what a client loses on an address that does not even refuse it: a probe's own time-out
 OFFSETS_PARTITIONS = 50
-HASH_BITS = 32
 
 
 @dataclass(frozen=True)
@@ -109,14 +109,6 @@ def blocked_groups(groups: Iterable[str], offsets: Sequence[Partition], down: se
 
 def group_of(group: str, suffix: str) -> str:
     return f"{group}-{suffix}" if suffix else group
-
-
-def java_hash(text: str) -> int:
-    """String.hashCode without its sign, as Kafka takes it to find a group's coordinator."""
-    value = 0
-    for unit in text.encode("ascii"):
-        value = (31 * value + unit) % (1 << HASH_BITS)
-    return value & 0x7FFFFFFF
 
 
 @dataclass

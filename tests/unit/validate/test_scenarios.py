@@ -12,8 +12,10 @@ import yaml
 from common.errors import UsageError
 from tests.unit.validate.control import cluster, partitions
 from validate import scenario as scenarios
+from validate.admin import Admin, Partition, java_hash
 from validate.expect import parse as parse_expectation
-from validate.run.expected import Expectation, blocked_groups, forecast, java_hash, keeps_quorum
+from validate.quorum import ClusterSilent
+from validate.run.expected import Expectation, blocked_groups, forecast, keeps_quorum
 from validate.run.runner import Wish, chosen
 
 if TYPE_CHECKING:
@@ -212,3 +214,15 @@ def test_a_broken_scenario_is_refused(content: dict[str, Any], what: str, help_:
 def test_a_scenario_that_is_not_there_names_the_nearest() -> None:
     with pytest.raises(UsageError, match="Did you mean 'kill-leader'"):
         scenarios.load("kil-leader")
+
+
+def test_who_keeps_a_group_is_told_by_metadata_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """librdkafka's own question for it ends the process if a broker dies meanwhile."""
+    homes = [Partition("__consumer_offsets", index, 1 + index % 3, (1, 2, 3), (1, 2, 3)) for index in range(50)]
+    monkeypatch.setattr(Admin, "__init__", lambda *_: None)
+    monkeypatch.setattr(Admin, "partitions", lambda _, topics: homes if topics == ["__consumer_offsets"] else [])
+    for group in ("kastellan-x", "readers"):
+        assert Admin(cluster(tmp_path)).coordinator(group) == 1 + java_hash(group) % 50 % 3
+    homes.clear()
+    with pytest.raises(ClusterSilent, match="no topic __consumer_offsets"):
+        Admin(cluster(tmp_path)).coordinator("kastellan-x")
