@@ -284,7 +284,9 @@ class Workplace:
                 f"The topics {', '.join(t.name for t in topics)} are not all served after {TOPIC_BOUND_S:.0f} s."
             )
 
-    def check_rights(self, topics: Sequence[Topic], group: str | None) -> None:
+    def check_rights(
+        self, topics: Sequence[Topic], group: str | None, *, needed: Sequence[str] = ("READ", "WRITE", "DESCRIBE")
+    ) -> None:
         """Which ACL is missing is asked beforehand: a workload would only fail with it."""
         from confluent_kafka import TopicCollection  # noqa: PLC0415
 
@@ -303,7 +305,7 @@ class Workplace:
         if not wait_until(known, timeout_s=TOPIC_BOUND_S, every_s=0.2):
             raise ClusterSilent(f"Not every broker knows {', '.join(t.name for t in topics)}.")
         for name, described in found.items():
-            self._have(described.authorized_operations, ("READ", "WRITE", "DESCRIBE"), "Topic", name)
+            self._have(described.authorized_operations, needed, "Topic", name)
         if group is not None:
             self._check_group(f"{group}-rights", topics[0].name)
 

@@ -12,18 +12,29 @@ import yaml
 
 from common.errors import UsageError
 from common.names import nearest
+from validate import act
+from validate.act import Act
 from validate.faults.errors import FaultError
 from validate.faults.kinds import KINDS, with_defaults
+from validate.workload.spec import ConsumerSpec, ProducerSpec, StorerSpec, TransformerSpec
 
 FOLDER = Path(__file__).with_name("scenarios")
 SCHEMA_FILE = Path(__file__).with_name("scenario.schema.json")
 COMPUTED = ("failover", "silence")  # outage bounds made of the cluster's own time-outs
-SUITES = ("smoke", "load", "failover", "security", "all")
+SUITES = ("smoke", "load", "failover", "delivery", "security", "all")
 # SCENARIOS' defaults: what a living workload does at least.
 PROGRESS = {"acked_per_partition": 200, "phase_s": 10, "in_flight_at_bite": 100}
-BOUNDS = {"phase_s": 90.0, "in_sync_s": 240.0, "catch_up_s": 90.0, "load_s": 900.0}
+BOUNDS = {"phase_s": 90.0, "in_sync_s": 240.0, "catch_up_s": 90.0, "load_s": 900.0, "act_s": 120.0}
+SPECS: dict[str, type[ConsumerSpec]] = {
+    "consumer": ConsumerSpec,
+    "transformer": TransformerSpec,
+    "storer": StorerSpec,
+}
 SINGLE = ("broker", "leader", "follower", "controller", "coordinator")
 BEYOND_SESSION_S = 5.0
+# With more, one refusal followed by an out-of-order answer has librdkafka bump its epoch: what was stored without an
+# acknowledgement on any other partition is then sent a second time, by the client's doing alone (ADR 0043).
+IN_FLIGHT = 1
 
 
 @dataclass(frozen=True)
@@ -57,6 +68,10 @@ class Step:
     times: int = 1
     rest_s: float = 0.0
     bound_s: float = 900.0
+    overlaps: bool = False
+    """Whether it stays in place until the next step has bitten, and is held on from there."""
+    sent: int = 0
+    """With `overlaps`: how many records are sent between its bite and the next step."""
 
     def hold_s(self, session_s: float) -> float:
         return session_s + BEYOND_SESSION_S if isinstance(self.hold, str) else self.hold
@@ -76,6 +91,23 @@ class Workload:
     consumers: int = 1
     probes: bool = True
     user: str | None = None
+    producer: dict[str, Any] = field(default_factory=dict)
+    consumer: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def sending(self) -> dict[str, Any]:
+        """The writers' settings. Idempotence is not to be had without its acks, nor several requests in flight."""
+        asked: dict[str, Any] = {"acks": "all", "idempotent": True, "max_in_flight": IN_FLIGHT, **self.producer}
+        return asked | ({"acks": "all", "max_in_flight": IN_FLIGHT} if asked["idempotent"] else {})
+
+
+@dataclass(frozen=True)
+class Twin:
+    """The scenario that differs in one setting alone, and does not lose."""
+
+    of: str
+    setting: str
+    """Where it stands in both files: keys joined by `/`."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +118,10 @@ class Expected:
     outage: dict[str, float] | str = "measured"
     refused: bool = False
     silent: bool = False
+    leaderless: bool = False
+    """Whether some partition must have been seen without a leader."""
+    unclean: list[str] = field(default_factory=list)
+    """Topics whose acknowledgements are weak, for a replica that lags may lead them."""
     replicas: bool = False
     """Whether what every broker holds on its disk is compared afterwards."""
 
@@ -107,6 +143,8 @@ class Scenario:
     modes: tuple[str, ...] = ("kraft", "zookeeper")
     brokers: int = 1
     only_on_request: bool = False
+    acts: tuple[Act, ...] = ()
+    twin: Twin | None = None
 
     @property
     def breaks(self) -> bool:
@@ -120,6 +158,11 @@ class Scenario:
     @property
     def all_steps(self) -> tuple[Step, ...]:
         return self.steps + (self.mix[1] if self.mix else ())
+
+    @property
+    def inputs(self) -> tuple[Topic, ...]:
+        """What is written by the writers and read by the members: all but what members write themselves."""
+        return tuple(topic for topic in self.topics if topic.name != self.workload.consumer.get("sink"))
 
     def topic(self, name: str) -> Topic:
         return next(topic for topic in self.topics if topic.name == name)
@@ -166,6 +209,8 @@ def parse(name: str, content: Any, *, place: str) -> Scenario:
         modes=tuple(content.get("modes", ("kraft", "zookeeper"))),
         brokers=max(content.get("brokers", 1), *(entry["replication"] for entry in content["topics"].values())),
         only_on_request=content.get("only_on_request", False),
+        acts=act.parse([*act.repeated(content.get("rounds")), *content.get("acts", ())], place),
+        twin=Twin(**content["twin"]) if "twin" in content else None,
     )
     _check_sense(scenario, place)
     return scenario
@@ -205,16 +250,37 @@ def _check_sense(scenario: Scenario, place: str) -> None:
     """What has the right form and can still never be done or never be met."""
     for where, step in enumerate(scenario.all_steps):
         _check_step(scenario, step, f"{place}: fault {where + 1}")
+    for step in scenario.all_steps:
+        if step.overlaps and (step is scenario.all_steps[-1] or step.fault is None or step.times > 1 or scenario.mix):
+            _never(place, "a step overlaps with the next: it must be a fault, played once, and not the last")
     for topic in scenario.topics:
         if topic.min_in_sync > topic.replication:
             _never(place, f"topic {topic.name} has min.insync.replicas {topic.min_in_sync}, above its replication")
     if scenario.workload.kind == "bulk" and not scenario.workload.count:
         _never(place, "a bulk load needs a count")
+    if (scenario.workload.kind == "clients") != bool(scenario.acts):
+        _never(place, "acts and a workload of kind clients go together")
+    if scenario.acts and scenario.all_steps:
+        _never(place, "acts and faults are not played at the same time")
+    _check_clients(scenario)
     _check_outage(scenario, place)
     if isinstance(scenario.expect.anomalies, dict):
         from validate.expect import parse as parse_expectation  # noqa: PLC0415  it brings Spark's modules
 
         parse_expectation({"anomalies": scenario.expect.anomalies}, name=place)
+
+
+def _check_clients(scenario: Scenario) -> None:
+    """Settings that a workload would refuse are refused before anything is made."""
+    topics = [{"name": topic.name, "partitions": topic.partitions} for topic in scenario.topics]
+    shared = {"run_id": "run", "name": "client", "ledger": "ledger", "client": {}, "topics": topics}
+    ProducerSpec.parse({**shared, **scenario.workload.sending})
+    members = [one for one in scenario.acts if one.verb == "start"] or [Act("start", "reader")]
+    for one in members:
+        if one.kind == "producer":
+            ProducerSpec.parse({**shared, **scenario.workload.sending, **one.settings})
+        else:
+            SPECS[one.kind].parse({**shared, "group": "group", **scenario.workload.consumer, **one.settings})
 
 
 def _check_outage(scenario: Scenario, place: str) -> None:

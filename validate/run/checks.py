@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
+
+from validate.run.isr import ISR_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,3 +62,12 @@ def not_refused(ledger: Path, windows: Sequence[Window]) -> list[str]:
             for topic, partition in sorted((window.foreseen.silent & window.alive) - refused)
         ]
     return told
+
+
+def never_leaderless(ledger: Path) -> list[str]:
+    """Empty if some partition was seen without a leader."""
+    path = ledger / ISR_FILE
+    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+    if any(json.loads(line)["leader"] < 0 for line in lines):
+        return []
+    return ["no partition was seen without a leader"]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from validate.act import groups
 from validate.admin import java_hash
 from validate.run.load import PROBE_TIMEOUT_MS
 
@@ -107,6 +108,10 @@ def blocked_groups(groups: Iterable[str], offsets: Sequence[Partition], down: se
     return found
 
 
+def group_of(group: str, suffix: str) -> str:
+    return f"{group}-{suffix}" if suffix else group
+
+
 @dataclass
 class Expectation:
     """EXPECT.yml in the making; steps add what they know when their targets are chosen."""
@@ -137,12 +142,16 @@ class Expectation:
         made: dict[str, Any] = {"anomalies": self._anomalies(), "progress": self._progress()}
         if outage := self._outage():
             made["outage"] = outage
+        if self.scenario.expect.unclean:
+            made["unclean"] = list(self.scenario.expect.unclean)
         if groups := self.groups():
-            names = [topic.name for topic in self.scenario.topics]
+            names = [topic.name for topic in self.scenario.inputs]
             made["groups"] = {group: {"topics": names, "from": "earliest"} for group in groups}
         return made
 
     def groups(self) -> list[str]:
+        if self.scenario.acts:
+            return [group_of(self.group, suffix) for suffix in groups(self.scenario.acts)]
         return [self.group] if self.scenario.workload.consumers else []
 
     def write(self, ledger: Path) -> None:
@@ -165,7 +174,7 @@ class Expectation:
 
     def _progress(self) -> dict[str, Any]:
         least: dict[str, Any] = dict(self.scenario.progress)
-        if self.scenario.workload.kind == "bulk":
+        if self.scenario.workload.kind != "paced":
             return {"acked_per_partition": least["acked_per_partition"]}
         if self.scenario.disturbs:
             least["serving"] = self.serving()

@@ -26,9 +26,6 @@ EVERY_S = 0.2
 DELIVERY_MS = 300_000
 HOPELESS_S = 30.0
 ASTRAY_S = 1.0
-# With more, one refusal followed by an out-of-order answer has librdkafka bump its epoch: what was stored without an
-# acknowledgement on any other partition is then sent a second time, by the client's doing alone (ADR 0043).
-IN_FLIGHT = 1
 PROBE_INTERVAL_MS = {"fresh": 1000, "running": 500}
 PROBE_TIMEOUT_MS = 3_000
 
@@ -44,17 +41,16 @@ class Load:
     def start(self) -> None:
         load = self._scenario.workload
         for number in range(load.consumers):
-            self.workloads.start("consumer", f"reader-{number + 1}", group=self._group)
+            self.workloads.start("consumer", f"reader-{number + 1}", group=self._group, **load.consumer)
         for number in range(load.producers):
             self.workloads.start(
                 "producer",
                 f"writer-{number + 1}",
                 records_per_s=load.records_per_s / load.producers,
                 value_bytes=load.value_bytes,
-                max_in_flight=IN_FLIGHT,
-                delivery_timeout_ms=DELIVERY_MS,
                 flush_s=DELIVERY_MS / 1000,
                 seed=self._context.folder.seed,
+                **{"delivery_timeout_ms": DELIVERY_MS, **load.sending},
             )
         if load.probes:
             for witness in ("fresh", "running"):
@@ -111,6 +107,17 @@ class Load:
             self.phases[-1] = Phase(name, last.began_at, iso(ended), total)
             return
         self.phases.append(Phase(name, iso(ended.fromtimestamp(began, tz=ended.tzinfo)), iso(ended), gained))
+
+    def reach(self, count: int) -> list[str]:
+        """Go on until so many were sent in all; returns what is lacking."""
+
+        def sent() -> bool:
+            self.workloads.check()
+            return self.workloads.sent() >= count
+
+        if wait_until(sent, timeout_s=self._scenario.bounds["load_s"], every_s=EVERY_S):
+            return []
+        return [f"{self.workloads.sent():,} records were sent, wanted were {count:,}"]
 
     def finish(self, *, hopeless: bool = False) -> list[str]:
         """Writers first, then witnesses, then readers once they have read to the end.

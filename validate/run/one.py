@@ -14,7 +14,8 @@ from common.wait import wait_until
 from validate.admin import Workplace
 from validate.faults.errors import NotHealed
 from validate.faults.ledger import FaultLedger, iso
-from validate.run.checks import broke_silence, not_refused
+from validate.run.acts import Acts
+from validate.run.checks import broke_silence, never_leaderless, not_refused
 from validate.run.expected import Expectation
 from validate.run.folder import NOT_APPLICABLE
 from validate.run.isr import IsrWatcher
@@ -102,7 +103,7 @@ def _run(context: Context, scenario: Scenario, entry: Entry) -> None:
         if not made:
             entry.notes.append("The topics were there before and stay.")
         place.await_leaders(scenario.topics)
-        place.check_rights(scenario.topics, group if scenario.workload.consumers else None)
+        place.check_rights(scenario.topics, group if expectation.groups() else None)
         story = _happen(context, scenario, entry, place, ledger, expectation)
         expectation.write(ledger)
         _judge(context, scenario, entry, place, ledger)
@@ -112,7 +113,8 @@ def _run(context: Context, scenario: Scenario, entry: Entry) -> None:
             place.remove(made)
             if made:
                 own.close()
-        place.remove_group(group)
+        for one in {group, *expectation.groups()}:
+            place.remove_group(one)
 
 
 def _require_whole(context: Context) -> None:
@@ -139,6 +141,9 @@ def _happen(
     if scenario.workload.kind == "bulk":
         _bulk(context, scenario, entry, place, ledger)
         return None
+    if scenario.workload.kind == "clients":
+        _clients(context, scenario, entry, place, ledger, expectation)
+        return None
     load = Load(context, scenario, place, ledger, expectation.group)
     story = Story(context, scenario, entry, load, FaultLedger(ledger, context.clock.now), expectation)
     names = [topic.name for topic in scenario.topics]
@@ -152,6 +157,8 @@ def _happen(
                 story.play()
                 for told in load.phase("after", load.everywhere()):
                     entry.settle("unknown", told)
+            for told in load.reach(scenario.workload.count):
+                entry.settle("unknown", told)
             load.workloads.check()
             orderly = True
         except UsageError:
@@ -170,6 +177,24 @@ def _happen(
                 load.workloads.kill()
                 entry.phases = load.phases
     return story
+
+
+def _clients(
+    context: Context, scenario: Scenario, entry: Entry, place: Workplace, ledger: Path, expectation: Expectation
+) -> None:
+    """Acts in place of faults. A member that does not do what it should leaves the scenario unknown."""
+    acts = Acts(context, scenario, entry, place, ledger, expectation.group)
+    try:
+        acts.play()
+        for told in acts.finish():
+            entry.settle("unknown", told)
+    except UsageError:
+        raise
+    except KastellanError as error:
+        _settle(entry, error)
+    finally:
+        expectation.workload_died = not acts.workloads.all_well
+        acts.workloads.kill()
 
 
 def _bulk(context: Context, scenario: Scenario, entry: Entry, place: Workplace, ledger: Path) -> None:
@@ -256,6 +281,9 @@ def _replicas(context: Context, scenario: Scenario, ledger: Path) -> list[str]:
 
 
 def _look(scenario: Scenario, entry: Entry, ledger: Path, story: Story | None) -> None:
+    if scenario.expect.leaderless:
+        for told in never_leaderless(ledger):
+            entry.settle("unknown", told)
     if story is None:
         return
     if scenario.expect.silent:
@@ -267,9 +295,10 @@ def _look(scenario: Scenario, entry: Entry, ledger: Path, story: Story | None) -
 
 
 def _configured(scenario: Scenario) -> dict[str, object]:
-    load = {key: value for key, value in asdict(scenario.workload).items() if value is not None}
+    load = {key: value for key, value in asdict(scenario.workload).items() if value not in (None, {})}
+    sending = scenario.workload.sending
     topics = {
         f"topic {t.name}": f"{t.partitions} x {t.replication} replicas, min.insync.replicas {t.min_in_sync}"
         for t in scenario.topics
     }
-    return {"acks": "all", "enable.idempotence": True, **load, **topics}
+    return {"acks": sending["acks"], "enable.idempotence": sending["idempotent"], **load, **topics}

@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from common.errors import KastellanError
@@ -18,7 +19,7 @@ from common.wait import wait_until
 from validate.run.folder import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
 READY_S = 60.0
@@ -45,6 +46,13 @@ class Workload:
     done: threading.Event = field(default_factory=threading.Event)
     facts: dict[str, Any] = field(default_factory=dict)
     told_s: float = 0.0
+    doomed: bool = False
+    """Whether it is to die by SIGKILL: its own, or the runner's."""
+    owned: list[str] = field(default_factory=list)
+    """Of a member of a group: the partitions that it said to have."""
+    owned_at: datetime | None = None
+    on_record: Callable[[dict[str, Any]], None] | None = None
+    """Called with each record that it shows."""
 
     def listen(self) -> None:
         for line in self.process.stdout or ():
@@ -59,12 +67,21 @@ class Workload:
                 self.facts, self.told_s = told, time.monotonic()
                 if event == "done":
                     self.done.set()
+            elif event == "record" and self.on_record:
+                self.on_record(told)
+            elif event in {"assigned", "revoked"}:
+                self.owned_at = datetime.fromisoformat(told["at"])
+                self.owned = told["owned"]
+
+    @property
+    def killed(self) -> bool:
+        return self.process.poll() == -signal.SIGKILL
 
     @property
     def ended_badly(self) -> str | None:
         """Why it is no longer there although nobody asked it to end."""
         code = self.process.poll()
-        if code is None or (code == 0 and self.done.is_set()):
+        if code is None or (code == 0 and self.done.is_set()) or (self.doomed and self.killed):
             return None
         try:
             words = self.log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-LAST_LINES:]
@@ -133,6 +150,11 @@ class Workloads:
             for name, count in one.facts.get("acked", {}).items():
                 total[name] = total.get(name, 0) + count
         return total
+
+    def sent(self) -> int:
+        """What the producers have handed over so far, heard of or not."""
+        waiting: int = sum(one.facts.get("in_flight", 0) for one in self.of("producer"))
+        return sum(self.acked().values()) + waiting
 
     def in_flight(self, since_s: float) -> int:
         """What the producers had sent and not heard of, by their words since then; what they said before is history."""

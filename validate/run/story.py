@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import shutil
@@ -55,17 +56,24 @@ class Story:
 
     def play(self) -> None:
         """All steps. The phase `during` lasts from the first bite to the last healing."""
-        chance = random.Random(f"{self.context.folder.seed}/{self.scenario.id}")  # noqa: S311  to be repeatable
+        # Twins share the draw as well: the one setting is all that differs between them.
+        drawn_for = self.scenario.twin.of if self.scenario.twin else self.scenario.id
+        chance = random.Random(f"{self.context.folder.seed}/{drawn_for}")  # noqa: S311  to be repeatable
         steps = [step for step in self.scenario.steps for _ in range(step.times)]
         if self.scenario.mix:
             times, of = self.scenario.mix
             steps += [chance.choice(of) for _ in range(times)]
-        for number, step in enumerate(steps):
+        left = list(enumerate(steps, 1))
+        while left:
+            number, step = left.pop(0)
             if len(steps) > 1:
-                self.context.folder.say(f"  fault {number + 1} of {len(steps)}: {step.name}")
-            self._step(step, chance)
+                self.context.folder.say(f"  fault {number} of {len(steps)}: {step.name}")
+            if step.overlaps:
+                step = self._both(step, left.pop(0)[1], chance)
+            else:
+                self._step(step, chance)
             self.await_whole()
-            if number + 1 < len(steps):
+            if left:
                 self._rest(step.rest_s)
 
     def _step(self, step: Step, chance: random.Random) -> None:
@@ -88,6 +96,67 @@ class Story:
             alive = frozenset((p.topic, p.index) for p in partitions if set(p.in_sync) - down)
             self.windows.append(Window(bite.last_at, self.context.clock.now(), foreseen, alive))
         self.load.note("during", *since)
+
+    def _both(self, first: Step, second: Step, chance: random.Random) -> Step:
+        """The second falls while the first lasts; the first is healed before it. Returns the second."""
+        before = self._partitions()
+        admin, cluster = self.context.admin, self.context.cluster
+        early = choose(cluster, first, before, admin, self.expectation.group, chance)
+        away = {host.node_id for host in early}
+        left = [replace(p, in_sync=tuple(node for node in p.in_sync if node not in away)) for p in before]
+        late = choose(cluster, second, left, admin, self.expectation.group, chance)
+        controller = admin.controller()
+        for step, hosts in ((first, early), (second, late)):
+            self.expectation.add(step, hosts, forecast(cluster, step, hosts, before), controller)
+        both = [*early, *(host for host in late if host not in early)]
+        foreseen = forecast(cluster, second, both, before)
+        self._tell(second, both, foreseen, controller)
+        since = self.load.mark()
+        place = Field(cluster, self.ledger, self.context.record, say=self._say, felt=self.load.caught)
+        with contextlib.ExitStack() as outer:
+            outer.enter_context(broken(place, first.fault or "", early, first.options, in_turn=first.in_turn))
+            self._await_sent(first.sent)
+            with broken(place, second.fault or "", late, second.options, in_turn=second.in_turn) as bite:
+                self._stay(first)
+                down = {host.node_id for host in both}
+                alive = frozenset((p.topic, p.index) for p in before if set(p.in_sync) - down)
+                self.windows.append(Window(bite.last_at, self.context.clock.now(), foreseen, alive))
+                outer.close()
+                self._resume(second, forecast(cluster, second, late, before), foreseen)
+                self._stay(second)
+        self.load.note("during", *since)
+        return second
+
+    def _await_sent(self, count: int) -> None:
+        """The next fault finds records that were sent since this one: so many, by what the writers say."""
+        before = self.load.workloads.sent()
+
+        def sent() -> bool:
+            self.load.workloads.check()
+            return self.load.workloads.sent() - before >= count
+
+        if not wait_until(sent, timeout_s=self.scenario.bounds["phase_s"]):
+            raise KastellanError(f"Fewer than {count} records were sent between the two faults.")
+
+    def _resume(self, step: Step, now: Forecast, before: Forecast) -> None:
+        """Partitions that could not serve, and can since the first is healed, must go on although the second lasts."""
+        names = [f"{topic}-{index}" for topic, index in sorted(now.serving & before.silent)]
+        if not self.scenario.expect.silent or not names:
+            return
+        began_s, counts = self.load.mark()
+
+        def resumed() -> bool:
+            self.load.workloads.check()
+            acked = self.load.workloads.acked()
+            return all(acked.get(one, 0) > counts.get(one, 0) for one in names)
+
+        bound_s = self.scenario.bounds["phase_s"]
+        if not wait_until(resumed, timeout_s=bound_s):
+            self.entry.settle("failed", f"{', '.join(names)} acked nothing {bound_s:.0f} s after one was back")
+            return
+        told = f"{', '.join(names)} went on {time.monotonic() - began_s:.1f} s after one was back, {step.name} lasting."
+        self.entry.notes.append(told)
+        self._say(told)
 
     def _partitions(self) -> list[Partition]:
         names = [topic.name for topic in self.scenario.topics]
@@ -112,13 +181,7 @@ class Story:
     def _hold(self, step: Step, foreseen: Forecast) -> None:
         """As long as the scenario says, and until those who must serve have shown it; workloads must live."""
         since = self.load.mark()
-        until_s = time.monotonic() + step.hold_s(self.context.cluster.timeouts.session_s)
-
-        def over() -> bool:
-            self.load.workloads.check()
-            return time.monotonic() >= until_s
-
-        wait_until(over, timeout_s=until_s - time.monotonic() + 5, every_s=0.2)
+        self._stay(step)
         if len(self.expectation.forecasts) > 1 or len(self.scenario.all_steps) > 1 or step.times > 1:
             return  # judged over all steps together, with the rests between them
         least = self.scenario.progress["acked_per_partition"] * 1.5
@@ -131,6 +194,15 @@ class Story:
 
         if not wait_until(served, timeout_s=self.scenario.bounds["phase_s"], every_s=0.2):
             self._say("not every partition that should serve has acked enough; the judge will say")
+
+    def _stay(self, step: Step) -> None:
+        until_s = time.monotonic() + step.hold_s(self.context.cluster.timeouts.session_s)
+
+        def over() -> bool:
+            self.load.workloads.check()
+            return time.monotonic() >= until_s
+
+        wait_until(over, timeout_s=until_s - time.monotonic() + 5, every_s=0.2)
 
     def await_whole(self) -> None:
         """Every replica back in sync, every broker there, the quorum caught up. NotHealed if that takes too long."""

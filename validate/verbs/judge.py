@@ -8,7 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from common.errors import UsageError
+from common.errors import EXIT_UNKNOWN, UsageError
+from validate.verbs.place import add_place, cluster_of
 
 if TYPE_CHECKING:
     import argparse
@@ -23,14 +24,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--expect", type=Path, metavar="FILE", help="what is expected (default: DIR/EXPECT.yml, if any)"
     )
     parser.add_argument("--out", metavar="DIR", help="where findings go (default: findings/ beside the ledger)")
+    parser.add_argument("--read-back", action="store_true", help="of `produce` and `consume`: read the topic first")
+    add_place(parser)
     parser.add_argument("--spark-master", metavar="URL", help="Spark cluster to judge on (default: this machine)")
     parser.add_argument("--json", action="store_true", help="print the summary as JSON and nothing else")
 
 
 def run(args: argparse.Namespace) -> int:
     # Spark is imported only here, so that --help and wrong calls answer at once.
-    from validate import judge, output, session  # noqa: PLC0415
+    from validate import judge, output, readback, session  # noqa: PLC0415
     from validate.expect import load  # noqa: PLC0415
+    from validate.hand.read_back import read_back  # noqa: PLC0415
     from validate.ledger.read import is_url  # noqa: PLC0415
     from validate.show import show  # noqa: PLC0415
 
@@ -45,8 +49,11 @@ def run(args: argparse.Namespace) -> int:
     if not args.json and sys.stderr.isatty():
         print("Judging; Spark takes some seconds to start.", file=sys.stderr)
     size = 0 if is_url(place) else sum(x.stat().st_size for x in Path(place).rglob("*") if x.is_file())
-    spark = session.start(master=args.spark_master, size_bytes=size)
+    cluster = cluster_of(args) if args.read_back else None
+    jars = readback.jars() if cluster else []
+    spark = session.start(master=args.spark_master, size_bytes=size, jars=jars)
     try:
+        problems = read_back(spark, cluster, Path(place)) if cluster else []
         summary = judge.judge(spark, place, expectation, out)
     finally:
         with suppress(Exception):  # a session that died already has said so
@@ -55,4 +62,6 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps(summary.to_json(), indent=1))
     else:
         show(summary)
-    return summary.exit_code
+    for problem in problems:
+        print(f"Not all could be read back: {problem}", file=sys.stderr)
+    return summary.exit_code or (EXIT_UNKNOWN if problems else 0)

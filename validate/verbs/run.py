@@ -24,7 +24,9 @@ EXIT_OF = {"passed": 0, "failed": EXIT_FAILED, "unknown": EXIT_UNKNOWN}
 def arguments(parser: argparse.ArgumentParser) -> None:
     add_place(parser)
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--suite", metavar="SUITE", help="smoke, load, failover, security or all (default: smoke)")
+    which.add_argument(
+        "--suite", metavar="SUITE", help="smoke, load, failover, delivery, security or all (default: smoke)"
+    )
     which.add_argument("--scenario", metavar="ID", nargs="+", help="these alone; python -m validate list shows them")
     which.add_argument("--check", metavar="N", nargs="+", type=int, help="these security checks alone, by their number")
     parser.add_argument("--intrusive", action="store_true", help="also the security checks that load or disturb")

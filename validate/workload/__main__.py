@@ -1,4 +1,4 @@
-"""`python -m validate.workload producer|consumer|probe SPEC.json`: one workload as a process."""
+"""`python -m validate.workload producer|consumer|probe|storer|transformer SPEC.json`: one workload as a process."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from confluent_kafka import KafkaException
 
 from common.errors import EXIT_FAILED, KastellanError, UsageError
 from common.names import nearest
-from validate.workload import home_consumer, home_probe, home_producer
-from validate.workload.spec import ConsumerSpec, ProbeSpec, ProducerSpec, take
+from validate.workload import home_consumer, home_probe, home_producer, home_storer, home_transformer
+from validate.workload.spec import ConsumerSpec, ProbeSpec, ProducerSpec, StorerSpec, TransformerSpec, take
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,6 +23,8 @@ KINDS: dict[str, Callable[[Any], None]] = {
     "producer": lambda given: home_producer.run(ProducerSpec.parse(given)),
     "consumer": lambda given: home_consumer.run(ConsumerSpec.parse(given)),
     "probe": lambda given: home_probe.run(ProbeSpec.parse(given)),
+    "storer": lambda given: home_storer.run(StorerSpec.parse(given)),
+    "transformer": lambda given: home_transformer.run(TransformerSpec.parse(given)),
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
@@ -31,20 +31,28 @@ class Member:
         self._gathered: list[Message] = []
         self._next: dict[Place, int] = {}  # worked on, not yet committed: the offset to read next
         self._started: set[Place] = set()
+        self._mine: set[Place] = set()
         self._commits = self._position = self._uncommitted = 0
         self._committed_s = time.monotonic()
         self.assignment = 0
         self.delivered: dict[str, int] = {}
         self.errors: list[str] = []
-        self._consumer = Consumer({**for_consumer(spec), "error_cb": self._on_error}, logger=SILENT)
+        self._quit = False
+        heard: dict[str, Any] = {"error_cb": self._on_error}
+        if spec.commit == "auto":
+            heard["on_commit"] = self._committed_by_itself
+        self._consumer = Consumer({**for_consumer(spec), **heard}, logger=SILENT)
 
     def run(self, ended: Callable[[], bool], idle: Callable[[], None]) -> None:
         topics = [topic.name for topic in self._spec.topics]
         self._consumer.subscribe(topics, on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._lost)
         while not ended() and not self._enough():
             self._gather()
-            while self._gathered:
+            worked = bool(self._gathered)
+            _wait(self._spec.fetched_wait_ms * worked)
+            while self._gathered and not self._quit:
                 self._work(self._chunk())
+            _wait(self._spec.batch_wait_ms * worked)
             self._commit_if_due()
             idle()
         if self._spec.commit == "after":
@@ -52,7 +60,7 @@ class Member:
         self._consumer.close()
 
     def _enough(self) -> bool:
-        return self._spec.count is not None and self._position >= self._spec.count
+        return self._quit or (self._spec.count is not None and self._position >= self._spec.count)
 
     def _gather(self) -> None:
         """Up to a batch. A rebalance happens within poll: what was fetched before it and is not ours any more goes."""
@@ -71,7 +79,7 @@ class Member:
     def _chunk(self) -> list[Message]:
         """What is taken up at once: as much as is committed at once, or one by one where work costs time."""
         size = 1 if self._spec.work_ms and self._spec.commit != "before" else self._spec.commit_every
-        if self._spec.crash_after is not None:
+        if self._spec.crash_after is not None and self._spec.commit != "before":
             size = min(size, max(1, self._spec.crash_after - self._position))
         chunk, self._gathered = self._gathered[:size], self._gathered[size:]
         return chunk
@@ -79,9 +87,14 @@ class Member:
     def _work(self, chunk: list[Message]) -> None:
         if self._spec.commit == "before":
             self._commit({_place(m): (m.offset() or 0) + 1 for m in chunk})
-        step = 1 if self._spec.work_ms else len(chunk)
+        # Where the commit runs ahead, the crash comes in the middle of what it covers.
+        ahead = self._spec.commit == "before" and self._spec.crash_after is not None
+        one_by_one = self._spec.work_ms or ahead or self._spec.obey or self._spec.show_bytes is not None
+        step = 1 if one_by_one else len(chunk)
         for first in range(0, len(chunk), step):
             self._take_up(chunk[first : first + step])
+            if self._quit:
+                break
         if self._spec.commit == "after" and self._uncommitted >= self._spec.commit_every:
             self._commit(self._next)
 
@@ -97,8 +110,35 @@ class Member:
             self.delivered[name] = self.delivered.get(name, 0) + 1
         if self._spec.crash_after is not None and self._position >= self._spec.crash_after:
             os.kill(os.getpid(), signal.SIGKILL)
-        if self._spec.work_ms:
-            time.sleep(self._spec.work_ms / 1000)  # the work itself: this is what a record costs
+        _wait(self._spec.work_ms)  # the work itself: this is what a record costs
+        if self._spec.show_bytes is not None:
+            self._show(messages[0], self._spec.show_bytes)
+        if self._spec.obey:
+            self._obey(messages[0].value())
+
+    def _show(self, message: Message, size: int) -> None:
+        text = (message.value() or b"")[:size].decode("ascii", errors="replace")
+        topic, partition = _place(message)
+        self._home.signs.say("record", topic=topic, partition=partition, offset=message.offset(), value=text)
+
+    def _obey(self, value: bytes | None) -> None:
+        if value == b"quit":
+            self._quit = True
+        elif value == b"crash":
+            os.kill(os.getpid(), signal.SIGKILL)
+        elif value == b"wait":
+            _wait(self._spec.obey_wait_ms)
+
+    def _committed_by_itself(self, error: KafkaError | None, partitions: list[TopicPartition]) -> None:
+        """librdkafka's own commits are heard of when they are answered."""
+        places = [[p.topic, p.partition, p.offset] for p in partitions if p.offset >= 0]
+        if not places:
+            return
+        self._commits += 1
+        names = [why.name() if (why := p.error or error) else None for p in partitions if p.offset >= 0]
+        now_us = self._clock.now_us()
+        self._append(entries.entry(entries.COMMIT, self._commits, self.assignment, now_us, places))
+        self._append(entries.entry(entries.COMMITTED, self._commits, now_us, names))
 
     def _commit_if_due(self) -> None:
         waited_ms = (time.monotonic() - self._committed_s) * 1000
@@ -129,8 +169,9 @@ class Member:
 
     def _assigned(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         self.assignment += 1
+        self._mine |= {(p.topic, p.partition) for p in partitions}
         self._note_starts(consumer, [p for p in partitions if (p.topic, p.partition) not in self._started])
-        self._home.signs.say("assigned", assignment=self.assignment, partitions=_names(partitions))
+        self._tell("assigned", {(p.topic, p.partition) for p in partitions})
 
     def _note_starts(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         """Where the group begins: what is committed, else where a group without commits is told to start.
@@ -154,7 +195,7 @@ class Member:
 
     def _revoked(self, _: Consumer, partitions: list[TopicPartition]) -> None:
         gone = {(p.topic, p.partition) for p in partitions}
-        if self._spec.commit == "after":
+        if self._spec.commit == "after" and self._spec.commit_on_revoke:
             self._commit({place: offset for place, offset in self._next.items() if place in gone})
         self._give_up(gone)
 
@@ -166,15 +207,24 @@ class Member:
         self.assignment += 1
         self._gathered = [m for m in self._gathered if _place(m) not in gone]
         self._next = {place: offset for place, offset in self._next.items() if place not in gone}
-        self._home.signs.say("revoked", assignment=self.assignment, partitions=sorted(f"{t}-{p}" for t, p in gone))
+        self._mine -= gone
+        self._tell("revoked", gone)
+
+    def _tell(self, event: str, which: set[Place]) -> None:
+        self._home.signs.say(event, assignment=self.assignment, partitions=_names(which), owned=_names(self._mine))
 
     def _on_error(self, error: KafkaError) -> None:
         self.errors = [*self.errors[-99:], f"{error.name()}: {error.str()}"]
+
+
+def _wait(wait_ms: float) -> None:
+    if wait_ms:
+        time.sleep(wait_ms / 1000)
 
 
 def _place(message: Message) -> Place:
     return message.topic() or "", message.partition() or 0
 
 
-def _names(partitions: list[TopicPartition]) -> list[str]:
-    return sorted(f"{p.topic}-{p.partition}" for p in partitions)
+def _names(places: set[Place]) -> list[str]:
+    return sorted(f"{topic}-{partition}" for topic, partition in places)

@@ -27,6 +27,7 @@ TAKEN, STARTS, COMMIT, COMMITTED, READ, ANSWERED, WATERMARKS = [
     "answered",
     "marks",
 ]
+BEGUN, ENDING, ENDED, FOUND = "begun", "ending", "ended", "found"
 
 
 def entry(word: str, *facts: Any) -> bytes:
@@ -49,10 +50,57 @@ def _origin(marked: tuple[Message, value.Mark | None]) -> tuple[str | None, int 
     return message.topic(), message.partition(), *names
 
 
+def txn_name(opening: dict[str, Any], number: int) -> str:
+    """A number belongs to one life of the transactional id's owner."""
+    return f"{opening['transactional_id']}#{opening['member']}.{number}"
+
+
+def txn_begun(opening: dict[str, Any], content: bytes) -> str | None:
+    word, *facts = json.loads(content)
+    return txn_name(opening, facts[0]) if word == BEGUN else None
+
+
+def transformer_rows(opening: dict[str, Any], frames: Iterable[bytes]) -> RowsByTable:
+    """Like those of a member, and `transactions` and `effects`: each input has one effect in its transaction."""
+    plain: list[bytes] = []
+    txns: dict[int, dict[str, Any]] = {}
+    taken: dict[int, list[bytes]] = {}
+    number = 0
+    for content in frames:
+        word, *facts = json.loads(content)
+        if word == BEGUN:
+            number = facts[0]
+            txns[number] = {
+                "producer": opening["member"], "txn": txn_name(opening, number), "outcome": UNKNOWN,
+                "begun_at": moment(facts[1]), "clock": opening["clock"],
+            }  # fmt: skip
+        elif word == ENDING:
+            txns[facts[0]]["commit_invoked_at"] = moment(facts[1])
+        elif word == ENDED:
+            txns[facts[0]] |= {"ended_at": moment(facts[1]), "outcome": facts[2]}
+        elif word != FOUND:
+            plain.append(content)
+            if word == TAKEN:
+                taken.setdefault(number, []).append(content)
+    rows = consumer_rows(opening, plain)
+    rows["transactions"] = list(txns.values())
+    rows["effects"] = [_effect(opening, txns[number]["txn"], row) for number, contents in taken.items()
+                       for row in consumer_rows(opening, contents)["delivered"]]  # fmt: skip
+    return rows
+
+
+def _effect(opening: dict[str, Any], txn: str, row: dict[str, Any]) -> dict[str, Any]:
+    """Named by its input: what was made of it is a record of the sink, written in the same transaction."""
+    place = {name: row[name] for name in ("topic", "partition", "offset")}
+    name = f"{txn}/{row['topic']}-{row['partition']}@{row['offset']}"
+    return {"group": opening["group"], "sink": opening["sink"], **place, "effect_id": name, "txn": txn}
+
+
 def consumer_rows(opening: dict[str, Any], frames: Iterable[bytes]) -> RowsByTable:
     """`delivered`, `group_starts` and `commits` of one member."""
     rows: RowsByTable = {"delivered": [], "group_starts": [], "commits": []}
     same = {name: opening[name] for name in ("group", "member", "isolation", "clock")}
+    transactional = "transactional_id" in opening
     commits: dict[int, list[dict[str, Any]]] = {}
     for content in frames:
         word, *facts = json.loads(content)
@@ -66,6 +114,8 @@ def consumer_rows(opening: dict[str, Any], frames: Iterable[bytes]) -> RowsByTab
         elif word == COMMIT:
             number, assignment, at_us, places = facts
             commits[number] = [_commit(same, assignment, at_us, *place) for place in places]
+            if transactional:  # they are numbered alike
+                commits[number] = [row | {"txn": txn_name(opening, number)} for row in commits[number]]
         elif word == COMMITTED:
             number, at_us, errors = facts
             for row, error in zip(commits[number], errors, strict=True):

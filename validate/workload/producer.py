@@ -78,6 +78,28 @@ class Pace:
         return int(min(behind, most))
 
 
+class Rolls:
+    """So many records, then a wait, and again."""
+
+    def __init__(self, pace: Pace, lanes: list[Lane], records: int, wait_s: float) -> None:
+        self._pace, self._lanes, self._records, self._wait_s = pace, lanes, records, wait_s
+        self._end = records
+        self._until_s: float | None = None
+        self._share = max(1, records // len(lanes))
+
+    def due(self, lane: Lane) -> int | None:
+        left = self._end - sum(one.sent for one in self._lanes)
+        if left <= 0:
+            now_s = time.monotonic()
+            self._until_s = self._until_s or now_s + self._wait_s
+            if now_s < self._until_s:
+                return 0
+            self._until_s, left = None, self._records
+            self._end += self._records
+        due = self._pace.due(lane)
+        return min(left, self._share) if due is None else min(left, self._share, due)
+
+
 class Sending:
     """Sends what a spec asks for. `reserve` must have made a block safe before it returns."""
 
@@ -117,7 +139,8 @@ class Sending:
     ) -> Iterator[Block]:
         """Blocks as soon as all of their reports are there; at the end those that were left without."""
         rate = self._spec.records_per_s
-        pace = Pace(None if rate is None else rate / len(self.lanes))
+        plain, roll = Pace(None if rate is None else rate / len(self.lanes)), self._spec.roll_records
+        pace = plain if roll is None else Rolls(plain, self.lanes, roll, self._spec.roll_wait_ms / 1000)
         while not ended() and self._fatal is None and not all(lane.done for lane in self.lanes):
             busy = sum(self._send(lane, pace.due(lane)) for lane in self.lanes)
             self._producer.poll(0 if busy and rate is None else TICK_S)

@@ -39,12 +39,14 @@ class Rows:
         self._seqs, self._attempts, self._invoked = array("q"), array("q"), array("q")
         self._crcs, self._randoms = array("I"), array("I")
         self._offsets, self._dones = array("q"), array("q")
+        self._txns: list[str | None] = []
         self._not_acked: dict[int, tuple[str, str | None]] = {}
 
     def __len__(self) -> int:
         return len(self._seqs)
 
-    def add(self, block: Block) -> None:
+    def add(self, block: Block, txn: str | None = None) -> None:
+        self._txns.extend([txn] * len(block) if txn or self._txns else [])
         first, count = len(self), len(block)
         self._seqs.extend(range(block.seq_from, block.seq_from + count))
         self._attempts.extend(array("q", (block.attempt,)) * count)
@@ -80,7 +82,9 @@ class Rows:
             "done_at": _null_if(pc.equal(dones, NO_REPORT), dones).cast(SENT.field("done_at").type),
             "outcome": _same(ACKED, n) if outcomes is None else pa.array(outcomes, pa.string()),
             "error": pa.nulls(n, pa.string()) if errors is None else pa.array(errors, pa.string()),
-            "acked_offset": _null_if(pc.less(offsets, 0), offsets),
+            # No broker answers to acks=0: the offsets that the client tells then are made up.
+            "acked_offset": pa.nulls(n) if same.acks == "0" else _null_if(pc.less(offsets, 0), offsets),
+            "txn": pa.array(self._txns, pa.string()) if self._txns else pa.nulls(n, pa.string()),
         }
         arrays = [columns.get(f.name, pa.nulls(n, f.type)) for f in SENT]
         return pa.RecordBatch.from_arrays(

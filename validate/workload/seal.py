@@ -13,13 +13,13 @@ import pyarrow.parquet as pq
 from common.errors import UnreadableError
 from validate.ledger.from_json import arrow_schema
 from validate.ledger.schema import TABLES
-from validate.workload import entries, journal
+from validate.workload import database, endings, entries, journal
 from validate.workload.block import RESERVED, RESULTS, Block, read_reservation, read_results
 from validate.workload.home import OPENING
 from validate.workload.rows import Identity, Rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 Tables = dict[str, pa.Table]
 
@@ -36,7 +36,8 @@ def seal(ledger: Path | str) -> list[str]:
             pq.write_table(content, half)
             half.rename(target)
             written.add(table)
-    return sorted(written)
+    endings.settle(root)
+    return sorted(written | database.effects(root))
 
 
 def _tables(path: Path) -> Tables:
@@ -71,10 +72,30 @@ def _of_probe(opening: dict[str, Any], frames: list[bytes]) -> Tables:
     return _sent(opening, blocks) | _filled(entries.probe_rows(opening, others, blocks.values()))
 
 
+def _of_transformer(opening: dict[str, Any], frames: list[bytes]) -> Tables:
+    """A block belongs to the transaction that was begun last before it."""
+    current = ""
+    blocks: dict[tuple[int, int, int], Block] = {}
+    txns: dict[tuple[int, int, int], str] = {}
+    others: list[bytes] = []
+    for content in frames:
+        if content[:1] == RESERVED:
+            block = read_reservation(content)
+            blocks[block.name], txns[block.name] = block, current
+        elif content[:1] == RESULTS:
+            read_results(content, blocks)
+        else:
+            others.append(content)
+            current = entries.txn_begun(opening, content) or current
+    return _sent(opening, blocks, txns) | _filled(entries.transformer_rows(opening, others))
+
+
 KINDS: dict[str, Callable[[dict[str, Any], list[bytes]], Tables]] = {
     "producer": _of_producer,
     "consumer": _of_consumer,
     "probe": _of_probe,
+    "storer": _of_consumer,
+    "transformer": _of_transformer,
 }
 
 
@@ -92,21 +113,30 @@ def _blocks(frames: list[bytes]) -> dict[tuple[int, int, int], Block]:
     return blocks
 
 
-def _sent(opening: dict[str, Any], blocks: dict[tuple[int, int, int], Block]) -> Tables:
+def _sent(
+    opening: dict[str, Any],
+    blocks: dict[tuple[int, int, int], Block],
+    txns: Mapping[tuple[int, int, int], str] | None = None,
+) -> Tables:
     names = Identity.__annotations__
-    return sent_tables(Identity(**{name: opening[name] for name in names}), opening["lanes"], blocks)
+    return sent_tables(Identity(**{name: opening[name] for name in names}), opening["lanes"], blocks, txns)
 
 
 def _filled(tables: entries.RowsByTable) -> Tables:
     return {name: _table(name, rows) for name, rows in tables.items() if rows}
 
 
-def sent_tables(identity: Identity, lanes: list[tuple[str, int]], blocks: dict[tuple[int, int, int], Block]) -> Tables:
-    """`sent` and `reservations` of one producer."""
+def sent_tables(
+    identity: Identity,
+    lanes: list[tuple[str, int]],
+    blocks: dict[tuple[int, int, int], Block],
+    txns: Mapping[tuple[int, int, int], str] | None = None,
+) -> Tables:
+    """`sent` and `reservations` of one producer. `txns`: the transaction of each block, of one that has them."""
     lanes_rows = {number: Rows(identity, topic, partition) for number, (topic, partition) in enumerate(lanes)}
     ends = dict.fromkeys(lanes_rows, 0)
     for block in blocks.values():
-        lanes_rows[block.lane].add(block)
+        lanes_rows[block.lane].add(block, txns[block.name] if txns else None)
         ends[block.lane] = max(ends[block.lane], block.seq_from + len(block))
     if not blocks:
         return {}

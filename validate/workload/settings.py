@@ -6,7 +6,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from validate.workload.spec import ConsumerSpec, ProducerSpec
+    from validate.workload.spec import ConsumerSpec, ProducerSpec, TransformerSpec
 
 SILENT = logging.getLogger("validate.librdkafka")
 SILENT.addHandler(logging.NullHandler())
@@ -66,21 +66,38 @@ def for_producer(spec: ProducerSpec) -> dict[str, Any]:
     return {**settings, **spec.client, **spec.settings}
 
 
+def for_transformer(spec: TransformerSpec) -> dict[str, Any]:
+    """Of its producing half; transactions bring idempotence and acks=all along."""
+    return {
+        **COMMON,
+        "transactional.id": spec.transactional_id,
+        "transaction.timeout.ms": spec.transaction_timeout_ms,
+        "linger.ms": 5,
+        **spec.client,
+    }
+
+
 def for_consumer(spec: ConsumerSpec) -> dict[str, Any]:
     settings: dict[str, Any] = {
         **COMMON,
         "group.id": spec.group,
         "auto.offset.reset": spec.start,
         "isolation.level": spec.isolation,
-        "enable.auto.commit": False,
-        "enable.auto.offset.store": False,
-        "session.timeout.ms": spec.session_timeout_ms,
-        "heartbeat.interval.ms": spec.heartbeat_ms,
+        "enable.auto.commit": spec.commit == "auto",
+        "enable.auto.offset.store": spec.commit == "auto",
         "max.poll.interval.ms": spec.max_poll_ms,
-        "partition.assignment.strategy": spec.assignment,
+        "group.protocol": spec.protocol,
         "fetch.wait.max.ms": 100,
         "check.crcs": True,  # librdkafka: off; Kafka's own consumer checks
     }
+    if spec.commit == "auto":
+        settings["auto.commit.interval.ms"] = int(spec.commit_interval_ms)
+    if spec.protocol == "classic":
+        settings |= {
+            "session.timeout.ms": spec.session_timeout_ms,
+            "heartbeat.interval.ms": spec.heartbeat_ms,
+            "partition.assignment.strategy": spec.assignment,
+        }
     if spec.instance_id is not None:
         settings["group.instance.id"] = spec.instance_id
     return {**settings, **spec.client, **spec.settings}

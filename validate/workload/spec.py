@@ -117,6 +117,8 @@ class ProducerSpec(Spec):
     waiting_records: int = 100_000  # sent and not reported, over all partitions
     seed: int = 0
     flush_s: float = 30.0
+    roll_records: int | None = None  # over all partitions; null: no rolls
+    roll_wait_ms: float = 0.0  # behind each roll
     settings: dict[str, Any] = field(default_factory=dict)  # of librdkafka, over all else
 
     def __post_init__(self) -> None:
@@ -130,6 +132,8 @@ class ProducerSpec(Spec):
             )
         if self.records_per_s is not None and self.records_per_s <= 0:
             raise self.wrong("records_per_s", "is not above 0", '"records_per_s": 500, or null for flat out')
+        if self.roll_records is not None and self.roll_records < 1:
+            raise self.wrong("roll_records", f"is {self.roll_records}", '"roll_records": 100, or null')
         if not 1 <= self.block_records <= 100_000:  # noqa: PLR2004  a frame of the journal holds no more
             raise self.wrong("block_records", "is not within 1..100000", '"block_records": 1000')
 
@@ -143,7 +147,7 @@ class ProducerSpec(Spec):
 
 @dataclass(frozen=True, kw_only=True)
 class ConsumerSpec(Spec):
-    """`commit`: never, before (ahead of the work), after (it). `work_ms` is what one record costs."""
+    """`commit`: never, before (ahead of the work), after (it), auto. `work_ms` is what one record costs."""
 
     kind: ClassVar[str] = "consumer"
     group: str
@@ -153,13 +157,20 @@ class ConsumerSpec(Spec):
     commit: str = "after"
     commit_every: int = 500
     commit_interval_ms: float = 1000.0  # after: no later than this, once there is something
+    commit_on_revoke: bool = True  # after: what was worked on, when partitions are taken away
     batch: int = 500
     poll_ms: int = 200
     work_ms: float = 0.0
+    fetched_wait_ms: float = 0.0  # behind each fetch, before the work
+    batch_wait_ms: float = 0.0  # behind each batch
+    obey: bool = False  # records quit, crash and wait do so to it
+    obey_wait_ms: float = 10_000.0  # how long a record `wait` takes
+    show_bytes: int | None = None  # of each value told on standard output; null: none
     session_timeout_ms: int = 45_000
     heartbeat_ms: int = 3_000
     max_poll_ms: int = 300_000
     assignment: str = "range"
+    protocol: str = "classic"  # or consumer (KIP-848): brokers assign, session and heartbeat are theirs
     count: int | None = None  # ends after so many deliveries; null: until stopped
     crash_after: int | None = None  # dies by SIGKILL of its own hand after so many deliveries
     settings: dict[str, Any] = field(default_factory=dict)
@@ -167,14 +178,58 @@ class ConsumerSpec(Spec):
     def __post_init__(self) -> None:
         super().__post_init__()
         for key, words in (
-            ("commit", ("never", "before", "after")),
+            ("commit", ("never", "before", "after", "auto")),
             ("isolation", ("read_committed", "read_uncommitted")),
             ("start", ("earliest", "latest")),
+            ("protocol", ("classic", "consumer")),
         ):
             if getattr(self, key) not in words:
                 raise self.wrong(key, f"is {getattr(self, key)!r}", f'"{key}": "{words[-1]}" of {", ".join(words)}')
         if self.batch < 1 or self.commit_every < 1:
             raise self.wrong("batch and commit_every", "must be 1 or more", '"batch": 500, "commit_every": 500')
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransformerSpec(ConsumerSpec):
+    """Reads, transforms and writes in transactions. `batch` records make one; `crash_after` counts transactions."""
+
+    kind: ClassVar[str] = "transformer"
+    STAGES: ClassVar[tuple[str, ...]] = ("begin", "sent", "offsets", "commit")
+    sink: str  # the one of `topics` that is written to; all others are read
+    transactional_id: str
+    transaction_timeout_ms: int = 30_000
+    value_bytes: int = DEFAULT_BYTES
+    crash_at: str = "begin"  # with crash_after: before begin, after send, before commit, after commit was invoked
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_names(self.run_id, self.name, self.value_bytes)
+        names = [topic.name for topic in self.topics]
+        if self.sink not in names or len(names) < 2:  # noqa: PLR2004  one to read, one to write
+            raise self.wrong("sink", f"is {self.sink!r}", '"sink": one of at least two topics')
+        if self.crash_at not in self.STAGES:
+            raise self.wrong("crash_at", f"is {self.crash_at!r}", f'"crash_at": one of {", ".join(self.STAGES)}')
+        if self.isolation != "read_committed":
+            raise self.wrong("isolation", f"is {self.isolation!r}", '"isolation": "read_committed"')
+
+    @property
+    def inputs(self) -> list[Topic]:
+        return [topic for topic in self.topics if topic.name != self.sink]
+
+
+@dataclass(frozen=True, kw_only=True)
+class StorerSpec(ConsumerSpec):
+    """Stores results and offsets in one transaction of a database. `crash_after` counts those."""
+
+    kind: ClassVar[str] = "storer"
+    STAGES: ClassVar[tuple[str, ...]] = ("begin", "stored", "committed")
+    crash_at: str = "begin"  # with crash_after: before anything is stored, before the database's commit, after it
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.crash_at not in self.STAGES:
+            raise self.wrong("crash_at", f"is {self.crash_at!r}", f'"crash_at": one of {", ".join(self.STAGES)}')
 
 
 @dataclass(frozen=True, kw_only=True)

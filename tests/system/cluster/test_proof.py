@@ -25,6 +25,8 @@ RUN_S = 700
 STEP_S = 120
 SEED = "42"
 NORMAL = ("load-sample", "stop-one-broker", "kill-leader", "isolate-client")
+# Of suite delivery; test_delivery.py runs them.
+CHOSEN = ("commit-before-work", "commit-after-work", "exactly-once-database")
 ENV = 'eval "$(./kastellan env)" && exec "$@"'
 
 
@@ -219,7 +221,7 @@ def test_a_topic_of_another_shape_is_told_as_that(cluster: Cluster) -> None:
 
 @pytest.mark.long
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("name", [one for one in scenario.ids() if one not in NORMAL])
+@pytest.mark.parametrize("name", [one for one in scenario.ids() if one not in {*NORMAL, *CHOSEN}])
 def test_every_other_scenario_is_passed(cluster: Cluster, name: str) -> None:
     done = validate(cluster, "run", "--scenario", name, "--seed", SEED)
     found = told(newest(cluster))[name]

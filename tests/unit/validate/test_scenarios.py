@@ -28,6 +28,13 @@ TABLE = {
 }  # fmt: skip
 # Of an ensemble beside the brokers; not applicable to KRaft.
 ZOOKEEPER = {"stop-one-zookeeper"}
+DELIVERY = {
+    "acks-none-one-copy", "acks-all-one-copy", "acks-none-two-copies", "acks-all-two-copies", "acks-one-two-killed",
+    "acks-all-two-killed", "too-few-replicas", "acks-all-three-copies", "duplicates-without-idempotence",
+    "unclean-election", "clean-election", "share-the-load", "consumer-failover", "exactly-once-transactions",
+    "exactly-once-database", "compression",
+    "duplicates-with-idempotence", "commit-never", "commit-before-work", "commit-after-work", "lazy-commits-rebalance",
+}  # fmt: skip
 SHAPES = {"kastellan-one": (1, 2, 2), "kastellan-three": (3, 2, 2), "kastellan-four": (4, 3, 2)}
 GOOD: dict[str, Any] = yaml.safe_load((scenarios.FOLDER / "kill-leader.yaml").read_text(encoding="utf-8"))
 
@@ -37,7 +44,7 @@ def changed(**changes: Any) -> dict[str, Any]:
 
 
 def test_all_of_the_table_and_the_sample_are_there() -> None:
-    assert set(scenarios.ids()) == TABLE | ZOOKEEPER | {"load-sample"}
+    assert set(scenarios.ids()) == TABLE | ZOOKEEPER | DELIVERY | {"load-sample"}
 
 
 @pytest.mark.parametrize("name", scenarios.ids())
@@ -55,6 +62,7 @@ def test_suites_hold_what_was_promised() -> None:
     assert ids("smoke") == ["load-sample", "kill-leader", "stop-one-broker"]
     assert ids("load") == ["load-million", "baseline"]
     assert set(ids("failover")) == (TABLE | ZOOKEEPER) - {"load-million"}
+    assert set(ids("delivery")) == DELIVERY
     assert "load-million" not in ids("all")
     assert ids("failover")[0] == "baseline"
 

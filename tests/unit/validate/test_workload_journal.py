@@ -135,6 +135,14 @@ def test_the_seal_of_a_producer(tmp_path: Path) -> None:
     assert [(r["partition"], r["seq_from"], r["seq_to"]) for r in rows(tmp_path, "reservations")] == [(0, 0, 6)]
 
 
+def test_without_acknowledgements_no_offset_is_told(tmp_path: Path) -> None:
+    """librdkafka makes them up: no broker answers to acks=0."""
+    first = block()
+    written(tmp_path, {**PRODUCER, "acks": "0"}, first.reservation(), reported(first))
+    seal(tmp_path)
+    assert [(r["outcome"], r["acks"], r["acked_offset"]) for r in rows(tmp_path, "sent")] == [("acked", "0", None)] * 3
+
+
 def test_a_reserved_number_without_a_result_is_unknown(tmp_path: Path) -> None:
     first = block(lane=1)
     written(tmp_path, PRODUCER, first.reservation())

@@ -1,0 +1,143 @@
+"""The hand tools before records flow: what contradicts itself is told, and every knob reaches the client."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from common.errors import EXIT_USAGE, UsageError
+from validate.__main__ import main, parser
+from validate.hand import bench, watch
+from validate.scenario import Topic
+from validate.verbs import consume, produce
+from validate.workload import producer
+from validate.workload.settings import for_consumer
+from validate.workload.spec import ConsumerSpec, ProducerSpec
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SHARED: dict[str, Any] = {
+    "run_id": "r", "name": "n", "ledger": "l", "client": {}, "topics": [{"name": "t", "partitions": 2}],
+}  # fmt: skip
+
+
+def asked(*words: str) -> Any:
+    return parser().parse_args([*words])
+
+
+@pytest.mark.parametrize(("words", "what"), [
+    (["consume", "--topic", "t", "--commit-every", "600"], "A commit every 600 records, and a batch has 500."),
+    (["consume", "--topic", "t", "--commit-ahead", "60", "--poll-size", "50"], "A commit every 60"),
+    (["consume", "--topic", "t", "--session", "6000"], "too rare for a session of 6000 ms"),
+    (["consume", "--topic", "t", "--commit-every", "5", "--commit-never"], "not allowed with"),
+    (["produce", "--topic", "t", "--acks", "1"], "idempotent needs acks all"),
+    (["produce", "--topic", "t", "--max-in-flight", "1000"], "at most 5 requests in flight"),
+    (["produce", "--topic", "t", "--value-bytes", "10"], "no room for its marks"),
+    (["produce"], "--topic"),
+    (["judge", "DIR", "--read-back"], "There is no cluster of stack"),
+])  # fmt: skip
+def test_what_contradicts_itself_is_told_before_anything_is_asked(
+    words: list[str], what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("validate.cluster.HOME", tmp_path)
+    assert main([str(tmp_path) if word == "DIR" else word for word in words]) == EXIT_USAGE
+    assert what in capsys.readouterr().err
+
+
+def test_a_topic_has_a_shape() -> None:
+    from validate.verbs.hand import shape_of  # noqa: PLC0415
+
+    assert shape_of("3:2") == (3, 2)
+    for wrong in ("3", "3:", "a:b", "0:1"):
+        with pytest.raises(UsageError, match="no shape of a topic"):
+            shape_of(wrong)
+
+
+@pytest.mark.parametrize(("words", "commits"), [
+    ([], ("after", consume.RARELY, 0.0)),
+    (["--commit-batch"], ("after", consume.RARELY, 0.0)),
+    (["--commit-every", "50"], ("after", 50, float(consume.RARELY))),
+    (["--commit-ahead", "50"], ("before", 50, 1000.0)),
+    (["--commit-never"], ("never", 500, 1000.0)),
+    (["--auto-commit", "700"], ("auto", 500, 700.0)),
+])  # fmt: skip
+def test_each_way_to_commit_reaches_the_member(words: list[str], commits: tuple[str, int, float]) -> None:
+    spec = ConsumerSpec.parse({**SHARED, **consume.spec_of(asked("consume", "--topic", "t", *words))})
+    assert (spec.commit, spec.commit_every, spec.commit_interval_ms) == commits
+    assert for_consumer(spec)["enable.auto.commit"] is (spec.commit == "auto")
+
+
+def test_brokers_assign_by_the_protocol_of_kip_848() -> None:
+    words = ("consume", "--topic", "t", "--assignment", "broker", "--least-fetch", "9")
+    settings = for_consumer(ConsumerSpec.parse({**SHARED, **consume.spec_of(asked(*words))}))
+    assert (settings["group.protocol"], settings["fetch.min.bytes"]) == ("consumer", 9)
+    assert not {"session.timeout.ms", "heartbeat.interval.ms", "partition.assignment.strategy"} & settings.keys()
+
+
+def test_rolls_and_waits_reach_the_producer() -> None:
+    words = ("produce", "--topic", "t", "--rolls", "3", "--records", "20", "--wait-roll", "50", "--wait-send", "2")
+    spec = ProducerSpec.parse({**SHARED, **produce.spec_of(asked(*words, "--backoff", "300"))})
+    assert (spec.count, spec.roll_records, spec.roll_wait_ms, spec.records_per_s) == (60, 20, 50, 500)
+    assert spec.settings["retry.backoff.ms"] == 300
+
+
+def test_a_roll_is_sent_and_waited_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    now_s = [100.0]
+    monkeypatch.setattr(producer.time, "monotonic", lambda: now_s[0])  # type: ignore[attr-defined]
+    lanes: list[Any] = [SimpleNamespace(number=n, sent=0) for n in range(2)]
+    rolls = producer.Rolls(producer.Pace(None), lanes, 10, 5.0)
+
+    def round_() -> list[int]:
+        taken = []
+        for lane in lanes:
+            due = rolls.due(lane) or 0
+            lane.sent += due
+            taken.append(due)
+        return taken
+
+    assert round_() == [5, 5]
+    assert round_() == [0, 0]
+    now_s[0] += 4.9
+    assert round_() == [0, 0]
+    now_s[0] += 0.2
+    assert round_() == [5, 5]
+    assert round_() == [0, 0]
+
+
+def member(instance_id: str | None) -> Any:
+    return SimpleNamespace(group_instance_id=instance_id, client_id="rdkafka", host="/198.18.0.1")
+
+
+def test_nobody_is_pushed_out_of_a_group_by_accident() -> None:
+    bench.refuse_members("g", [], instance_id="one", join=False)
+    bench.refuse_members("g", [member(None), member("two")], instance_id="one", join=True)
+    with pytest.raises(UsageError, match="Group g is in use: it has 1 members"):
+        bench.refuse_members("g", [member(None)], instance_id=None, join=False)
+    with pytest.raises(UsageError, match="has a living member with the instance id 'one'"):
+        bench.refuse_members("g", [member("one")], instance_id="one", join=True)
+
+
+def test_a_name_belongs_to_one_life(tmp_path: Path) -> None:
+    (tmp_path / "journals").mkdir()
+    assert bench.free_name(tmp_path, None, "producer") == "producer-1"
+    (tmp_path / "journals" / "producer-1.journal").touch()
+    assert bench.free_name(tmp_path, None, "producer") == "producer-2"
+    with pytest.raises(UsageError, match="There was a client 'producer-1'"):
+        bench.free_name(tmp_path, "producer-1", "producer")
+
+
+def test_one_folder_is_one_run_about_one_topic(tmp_path: Path) -> None:
+    first = bench._run_of(tmp_path, Topic("t", 3, 1, {}), "validator")
+    assert bench._run_of(tmp_path, Topic("t", 3, 1, {}), "validator") == first
+    assert len(first) <= 28
+    with pytest.raises(UsageError, match="is about t as it was"):
+        bench._run_of(tmp_path, Topic("t", 4, 1, {}), "validator")
+
+
+def test_the_line_on_the_terminal_adds_up() -> None:
+    facts = {"acked": {"t-0": 1500, "t-1": 500}, "in_flight": 7}
+    assert watch.line_of("w", facts, 2.0) == "w  2,000 acked, 7 in flight, 1,000 a second  [t-0 1,500, t-1 500]"
+    assert watch.line_of("c", {"delivered": {}}, 0.0).startswith("c  0 delivered, 0 a second")

@@ -1,0 +1,108 @@
+"""What clients do in a scenario of kind `clients`: members are started, end or are killed, and are waited for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from common.errors import UsageError
+from common.names import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+VERBS = ("start", "kill", "stop", "await")
+NAMES = (*VERBS[:3], "of", "since")
+AWAITED = ("died", "done", "delivered", "owns", "caught-up")
+
+
+@dataclass(frozen=True)
+class Act:
+    """One line of `acts`. `who` is the member that it is about; for caught-up the group's suffix."""
+
+    verb: str
+    who: str
+    kind: str = "consumer"
+    group: str = ""
+    settings: dict[str, Any] = field(default_factory=dict)
+    what: str = ""
+    count: int = 0
+    since: str | None = None
+    """Whose end the time is counted from, for the report."""
+
+
+def parse(entries: Sequence[dict[str, Any]], place: str) -> tuple[Act, ...]:
+    """Each entry has the schema's form; here it is asked whether it makes sense in its place."""
+    acts = tuple(_act(entry) for entry in entries)
+    living: set[str] = set()
+    ever: set[str] = set()
+    for number, act in enumerate(acts, 1):
+        _check(act, living, ever, f"{place}: act {number}")
+        if act.verb == "start":
+            living.add(act.who)
+            ever.add(act.who)
+        elif act.verb in {"kill", "stop"} or act.what in {"died", "done"}:
+            living.discard(act.who)
+    return acts
+
+
+def repeated(rounds: dict[str, Any] | None) -> list[dict[str, Any]]:
+    """The acts of `rounds`, as often as it says; each time by processes of other names."""
+    if rounds is None:
+        return []
+    each = rounds.get("each") or {str(number): {} for number in range(1, rounds["times"] + 1)}
+    return [
+        _of_round(entry, name, settings, apart="each" in rounds)
+        for name, settings in each.items()
+        for entry in rounds["acts"]
+    ]
+
+
+def _of_round(entry: dict[str, Any], name: str, settings: dict[str, Any], *, apart: bool) -> dict[str, Any]:
+    """`apart`: in a group of its own, with the round's settings."""
+    made: dict[str, Any] = {key: f"{value}-{name}" if key in NAMES else value for key, value in entry.items()}
+    made |= {"group": name} if apart else {}
+    return made | ({"settings": {**settings, **made.get("settings", {})}} if "start" in made else {})
+
+
+def _act(entry: dict[str, Any]) -> Act:
+    verb = next(verb for verb in VERBS if verb in entry)
+    if verb == "await":
+        return Act(
+            verb, entry.get("of", ""), what=entry["await"], count=entry.get("count", 0), since=entry.get("since"),
+            group=entry.get("group", ""),
+        )  # fmt: skip
+    return Act(
+        verb,
+        entry[verb],
+        kind=entry.get("kind", "consumer"),
+        group=entry.get("group", ""),
+        settings=dict(entry.get("settings", {})),
+    )
+
+
+def _check(act: Act, living: Collection[str], ever: Collection[str], place: str) -> None:
+    if act.verb == "start":
+        if act.who in ever:
+            raise UsageError(
+                f"Wrong in {place}: {act.who} was started before.",
+                details="A name belongs to one life of one process.",
+                resolution=f"Take another name, e.g. {act.who}-2.",
+            )
+        return
+    if act.what == "caught-up":
+        return
+    if act.who not in living:
+        raise UsageError(
+            f"Wrong in {place}: {act.who or 'nobody'} is not alive there.",
+            resolution=nearest(act.who, ever).capitalize(),
+        )
+    if act.since is not None and act.since not in ever:
+        raise UsageError(
+            f"Wrong in {place}: there was no {act.since}.", resolution=nearest(act.since, ever).capitalize()
+        )
+
+
+def groups(acts: Sequence[Act]) -> list[str]:
+    """The suffixes of all groups that members are in."""
+    return list(dict.fromkeys(act.group for act in acts if act.verb == "start" and act.kind != "producer"))

@@ -1,0 +1,1 @@
+"""Single clients by hand: each a process with a journal, started from the command line and watched on the terminal."""

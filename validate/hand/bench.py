@@ -1,0 +1,142 @@
+"""Where things are tried by hand: a topic, a folder for the ledger, and what must be right before records flow."""
+
+from __future__ import annotations
+
+import json
+import socket
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+
+from common.errors import UsageError
+from common.files import write_whole
+from validate.admin import ANSWER_S, Workplace
+from validate.scenario import Topic
+from validate.workload import journal
+from validate.workload.settings import COMMON, SILENT
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from validate.cluster import Cluster
+
+FILE = "hand.json"
+
+
+@dataclass(frozen=True)
+class Bench:
+    """One topic, one ledger; several clients may come and go."""
+
+    place: Workplace
+    topic: Topic
+    ledger: Path
+    run_id: str
+
+    def spec(self, name: str) -> dict[str, Any]:
+        """What every client is told. Each has a clock of its own: they were not started together."""
+        return {
+            "run_id": self.run_id,
+            "name": name,
+            "ledger": str(self.ledger),
+            "client": self.place.settings,
+            "topics": [{"name": self.topic.name, "partitions": self.topic.partitions}],
+            "clock": f"{socket.gethostname()}/{name}",
+        }
+
+
+def prepare(cluster: Cluster, *, user: str, topic: str, make: tuple[int, int] | None, ledger: Path | None) -> Bench:
+    place = Workplace(cluster, user)
+    place.check_login()
+    if make is not None:
+        wanted = Topic(topic, *make, config={})
+        place.make([wanted])
+        place.await_leaders([wanted])
+    found = Topic(topic, _partitions(place, topic), 1, {})
+    folder = ledger or cluster.state_dir / "hand" / topic
+    return Bench(place, found, folder, _run_of(folder, found, user))
+
+
+def _partitions(place: Workplace, topic: str) -> int:
+    admin = AdminClient({**COMMON, **place.settings}, logger=SILENT)
+    try:
+        told = admin.list_topics(topic, timeout=ANSWER_S).topics[topic]
+    except KafkaException as error:
+        raise UsageError(f"Topic {topic} cannot be looked at.", details=str(error.args[0])) from error
+    if told.error is not None or not told.partitions:
+        raise UsageError(
+            f"There is no topic {topic} for user {place.user!r}.",
+            details=str(told.error or ""),
+            resolution="--make PARTITIONS:REPLICATION makes it; or name one that the user may describe.",
+        )
+    return len(told.partitions)
+
+
+def _run_of(folder: Path, topic: Topic, user: str) -> str:
+    """All that is done in one folder is one run, so that it can be judged together."""
+    path = folder / FILE
+    if path.is_file():
+        known = json.loads(path.read_text(encoding="utf-8"))
+        if known["topics"] != {topic.name: topic.partitions}:
+            raise UsageError(
+                f"The ledger {folder} is about {', '.join(known['topics'])} as it was.",
+                details=f"Now it is {topic.name} with {topic.partitions} partitions.",
+                resolution="Name another folder: --ledger DIR.",
+            )
+        return str(known["run_id"])
+    folder.mkdir(parents=True, exist_ok=True)
+    run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-hand"
+    content = {"run_id": run_id, "topics": {topic.name: topic.partitions}, "user": user}
+    write_whole(path, json.dumps(content) + "\n")
+    return run_id
+
+
+def free_name(ledger: Path, wanted: str | None, default: str) -> str:
+    """A name belongs to one life of one process."""
+    taken = {path.name.removesuffix(journal.SUFFIX) for path in (ledger / journal.FOLDER).glob(f"*{journal.SUFFIX}")}
+    if wanted is None:
+        return next(name for number in range(1, len(taken) + 2) if (name := f"{default}-{number}") not in taken)
+    if wanted in taken:
+        raise UsageError(
+            f"There was a client {wanted!r} in this ledger.",
+            details=f"A name belongs to one life of one process; in use: {', '.join(sorted(taken))}.",
+            resolution="Take another --id, or leave it out.",
+        )
+    return wanted
+
+
+def check_write(bench: Bench) -> None:
+    bench.place.check_rights([bench.topic], None, needed=("WRITE", "DESCRIBE"))
+
+
+def check_read(bench: Bench, group: str) -> None:
+    bench.place.check_rights([bench.topic], group, needed=("READ", "DESCRIBE"))
+
+
+def check_group(bench: Bench, group: str, *, instance_id: str | None, join: bool) -> None:
+    """Nobody is pushed out of a group by accident."""
+    admin = AdminClient({**COMMON, **bench.place.settings}, logger=SILENT)
+    try:
+        told = admin.describe_consumer_groups([group], request_timeout=ANSWER_S)[group].result()
+    except KafkaException:
+        return  # a group that nobody has heard of has no members
+    refuse_members(group, list(told.members), instance_id=instance_id, join=join)
+
+
+def refuse_members(group: str, members: Sequence[Any], *, instance_id: str | None, join: bool) -> None:
+    owner = next((m for m in members if instance_id is not None and m.group_instance_id == instance_id), None)
+    if owner is not None:
+        raise UsageError(
+            f"Group {group} has a living member with the instance id {instance_id!r}.",
+            details=f"It is {owner.client_id} on {owner.host}; two owners of one name would fence each other off.",
+            resolution="End it first (or wait for its session time-out if it is dead), or take another --instance-id.",
+        )
+    if members and not join:
+        raise UsageError(
+            f"Group {group} is in use: it has {len(members)} members.",
+            details="A new member takes partitions from them.",
+            resolution="--join shares with them; or name another --group.",
+        )

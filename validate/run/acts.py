@@ -1,0 +1,145 @@
+"""Plays the acts of a scenario: records first, then members of groups that start, die and take over from each other."""
+
+from __future__ import annotations
+
+import signal
+from typing import TYPE_CHECKING, Any
+
+from common.errors import KastellanError
+from common.wait import wait_until
+from validate.run.expected import group_of
+from validate.run.load import DELIVERY_MS
+from validate.run.processes import READY_S, Workloads
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+    from pathlib import Path
+
+    from validate.act import Act
+    from validate.admin import Workplace
+    from validate.run.context import Context
+    from validate.run.folder import Entry
+    from validate.run.processes import Workload
+    from validate.scenario import Scenario
+
+
+class NotMade(KastellanError):
+    """The situation that a scenario is about did not come about: nothing is known of it."""
+
+    exit_code = 2
+
+
+class Acts:
+    def __init__(
+        self, context: Context, scenario: Scenario, entry: Entry, place: Workplace, ledger: Path, group: str
+    ) -> None:
+        self._context, self._scenario, self._entry, self._group = context, scenario, entry, group
+        topics = [{"name": topic.name, "partitions": topic.partitions} for topic in scenario.topics]
+        shared = context.shared_spec(place.settings, topics)
+        self.workloads = Workloads(ledger, context.folder.folder("logs"), shared)
+        self._members: dict[str, Workload] = {}
+        self._ended_at: dict[str, datetime] = {}
+
+    def play(self) -> None:
+        self._write()
+        for act in self._scenario.acts:
+            self.workloads.check()
+            {"start": self._start, "kill": self._kill, "stop": self._stop, "await": self._await}[act.verb](act)
+
+    def finish(self) -> list[str]:
+        return self.workloads.end(self.workloads.all)
+
+    def _write(self) -> None:
+        """All records are there before the first member: what it meets does not depend on who is faster."""
+        load = self._scenario.workload
+        if not load.count:
+            return
+        topics = [{"name": topic.name, "partitions": topic.partitions} for topic in self._scenario.inputs]
+        writer = self.workloads.start(
+            "producer", "writer", **{**self._sending(), "topics": topics, "count": load.count}
+        )  # fmt: skip
+        if not self._within(writer.done.is_set, self._scenario.bounds["load_s"]):
+            raise NotMade(f"The records were not written within {self._scenario.bounds['load_s']:.0f} s.")
+        self._say(f"{sum(writer.facts.get('acked', {}).values()):,} records written")
+
+    def _sending(self) -> dict[str, Any]:
+        load = self._scenario.workload
+        return {
+            "value_bytes": load.value_bytes,
+            "seed": self._context.folder.seed,
+            "delivery_timeout_ms": DELIVERY_MS,
+            **load.sending,
+        }
+
+    def _start(self, act: Act) -> None:
+        if act.kind == "producer":
+            settings = {**self._sending(), **act.settings}
+        else:
+            settings = {"group": group_of(self._group, act.group), **self._scenario.workload.consumer, **act.settings}
+        made = self.workloads.start(act.kind, act.who, **settings)
+        made.doomed = settings.get("crash_after") is not None
+        self._members[act.who] = made
+        if not self._within(made.ready.is_set, READY_S):
+            raise NotMade(f"{act.who} was not ready after {READY_S:.0f} s.")
+
+    def _kill(self, act: Act) -> None:
+        victim = self._members[act.who]
+        victim.doomed = True
+        victim.process.send_signal(signal.SIGKILL)
+        victim.process.wait()
+        self._ended(act.who, "was killed")
+
+    def _stop(self, act: Act) -> None:
+        told = self.workloads.end([self._members[act.who]])
+        if told:
+            raise NotMade(told[0])
+        self._ended(act.who, "ended in order")
+
+    def _ended(self, who: str, how: str) -> None:
+        self._ended_at[who] = self._context.clock.now()
+        self._say(f"{who} {how}")
+
+    def _await(self, act: Act) -> None:
+        bound_s = self._scenario.bounds["act_s"]
+        conditions = {
+            "died": lambda: self._members[act.who].killed,
+            "done": self._members[act.who].done.is_set if act.who in self._members else lambda: False,
+            "delivered": lambda: self._delivered(act.who) >= act.count,
+            "owns": lambda: len(self._members[act.who].owned) == act.count,
+            "caught-up": lambda: self._behind(act.group) == 0,
+        }
+        if not self._within(conditions[act.what], bound_s):
+            raise NotMade(f"{' '.join((act.who, act.what, str(act.count or ''))).strip()}: not within {bound_s:.0f} s.")
+        if act.what == "died":
+            self._ended(act.who, "died by SIGKILL of its own hand")
+        elif act.what == "owns" and act.since:
+            self._note_since(act)
+
+    def _note_since(self, act: Act) -> None:
+        taken_at, ended_at = self._members[act.who].owned_at, self._ended_at.get(act.since or "")
+        if taken_at is None or ended_at is None:
+            raise NotMade(f"When {act.who} took over from {act.since} was not seen.")
+        took_s = (taken_at - ended_at).total_seconds()
+        told = f"{act.who} had {act.count} partitions {took_s:.1f} s after {act.since} was gone."
+        self._entry.notes.append(told)
+        self._say(told)
+
+    def _within(self, condition: Callable[[], bool], bound_s: float) -> bool:
+        def met() -> bool:
+            self.workloads.check()
+            return condition()
+
+        return wait_until(met, timeout_s=bound_s)
+
+    def _delivered(self, who: str) -> int:
+        return sum(self._members[who].facts.get("delivered", {}).values())
+
+    def _behind(self, suffix: str) -> int:
+        try:
+            return self._context.admin.behind(group_of(self._group, suffix), self._scenario.inputs)
+        except KastellanError:
+            return -1  # asked again until the bound
+
+    def _say(self, text: str) -> None:
+        self._context.folder.say(f"  {text}")

@@ -1,0 +1,118 @@
+"""Read by hand: one member of a group with the settings that are asked for, and a ledger of all it took up.
+
+Ctrl-C ends it in order; with --obey so does a record `quit`, a record `crash` kills it, `wait` makes it wait.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from common.errors import UsageError
+from validate.verbs.hand import add_hand, bench_of, ending
+
+if TYPE_CHECKING:
+    import argparse
+
+name = "consume"
+help = "read by hand, with a ledger"  # noqa: A001  the word argparse uses
+RARELY = 1_000_000_000
+ASSIGNMENTS = ("range", "roundrobin", "cooperative-sticky", "broker")
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    add_hand(parser)
+    parser.add_argument("--group", default="kastellan-hand", help="(%(default)s)")
+    parser.add_argument("--instance-id", metavar="NAME", help="a static member of that name")
+    parser.add_argument("--join", action="store_true", help="share the group with members that are there")
+    commits = parser.add_mutually_exclusive_group()
+    commits.add_argument("--auto-commit", type=float, metavar="MS", help="the client commits by itself, so often")
+    commits.add_argument("--commit-every", type=int, metavar="N", help="after so many records of work")
+    commits.add_argument("--commit-ahead", type=int, metavar="N", help="ahead of the work on so many records")
+    commits.add_argument("--commit-batch", action="store_true", help="after each batch (this is the default)")
+    commits.add_argument("--commit-never", action="store_true")
+    parser.add_argument("--poll-size", type=int, default=500, metavar="N", help="records of a batch (%(default)s)")
+    parser.add_argument("--poll-period", type=int, default=200, metavar="MS", help="longest wait for one (%(default)s)")
+    parser.add_argument("--least-fetch", type=int, metavar="BYTES", help="a broker waits for so much (default: 1)")
+    parser.add_argument(
+        "--assignment", choices=ASSIGNMENTS, default="range", help="broker: the protocol of KIP-848 (%(default)s)"
+    )
+    parser.add_argument("--heartbeat", type=int, default=3000, metavar="MS", help="(%(default)s)")
+    parser.add_argument("--session", type=int, default=45_000, metavar="MS", help="time-out (%(default)s)")
+    parser.add_argument(
+        "--from", dest="start", choices=("earliest", "latest"), default="earliest", help="(%(default)s)"
+    )
+    parser.add_argument("--wait-fetch", type=float, default=0, metavar="MS", help="after each fetch (%(default)s)")
+    parser.add_argument("--wait-batch", type=float, default=0, metavar="MS", help="after each batch (%(default)s)")
+    parser.add_argument("--wait-record", type=float, default=0, metavar="MS", help="after each record (%(default)s)")
+    parser.add_argument("--obey", action="store_true", help="records quit, crash and wait do so to it")
+    parser.add_argument(
+        "--wait-command", type=float, default=10_000, metavar="MS", help="of a record wait (%(default)s)"
+    )
+    parser.add_argument("--show", type=int, metavar="BYTES", help="show every record, its value cut to that")
+    parser.add_argument("--count", type=int, metavar="N", help="end after so many (default: at Ctrl-C)")
+
+
+def run(args: argparse.Namespace) -> int:
+    from validate.hand import bench, watch  # noqa: PLC0415  so that --help answers at once
+
+    spec = spec_of(args)
+    found = bench_of(args)
+    bench.check_read(found, args.group)
+    bench.check_group(found, args.group, instance_id=args.instance_id, join=args.join)
+    name = bench.free_name(found.ledger, args.id, "consumer")
+    watch.run(found, "consumer", name, spec, crash_allowed=args.obey)
+    print(ending(found.ledger))
+    return 0
+
+
+def spec_of(args: argparse.Namespace) -> dict[str, Any]:
+    """Checked before anything is asked of the cluster: settings that contradict each other are told at once."""
+    from validate.workload.spec import ConsumerSpec  # noqa: PLC0415
+
+    every = args.commit_every or args.commit_ahead
+    if every is not None and every > args.poll_size:
+        raise UsageError(
+            f"A commit every {every} records, and a batch has {args.poll_size}.",
+            details="Within a batch it would never come to that.",
+            resolution=f"Take at most {args.poll_size}, a larger --poll-size, or --commit-batch.",
+        )
+    if args.heartbeat * 3 > args.session and args.assignment != "broker":
+        raise UsageError(
+            f"A heartbeat every {args.heartbeat} ms is too rare for a session of {args.session} ms.",
+            resolution=f"Take a third of the session or less: --heartbeat {args.session // 3}.",
+        )
+    spec = {
+        "group": args.group,
+        "instance_id": args.instance_id,
+        "start": args.start,
+        **_commits(args),
+        "batch": args.poll_size,
+        "poll_ms": args.poll_period,
+        "work_ms": args.wait_record,
+        "fetched_wait_ms": args.wait_fetch,
+        "batch_wait_ms": args.wait_batch,
+        "obey": args.obey,
+        "obey_wait_ms": args.wait_command,
+        "show_bytes": args.show,
+        "session_timeout_ms": args.session,
+        "heartbeat_ms": args.heartbeat,
+        "assignment": "range" if args.assignment == "broker" else args.assignment,
+        "protocol": "consumer" if args.assignment == "broker" else "classic",
+        "count": args.count,
+        "settings": {} if args.least_fetch is None else {"fetch.min.bytes": args.least_fetch},
+    }
+    shared = {"run_id": "r", "name": "n", "ledger": "l", "client": {}, "topics": [{"name": "t", "partitions": 1}]}
+    ConsumerSpec.parse({**shared, **spec})
+    return spec
+
+
+def _commits(args: argparse.Namespace) -> dict[str, Any]:
+    if args.auto_commit is not None:
+        return {"commit": "auto", "commit_interval_ms": args.auto_commit}
+    if args.commit_every is not None:
+        return {"commit": "after", "commit_every": args.commit_every, "commit_interval_ms": float(RARELY)}
+    if args.commit_ahead is not None:
+        return {"commit": "before", "commit_every": args.commit_ahead}
+    if args.commit_never:
+        return {"commit": "never"}
+    return {"commit": "after", "commit_every": RARELY, "commit_interval_ms": 0.0}

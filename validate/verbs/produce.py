@@ -1,0 +1,81 @@
+"""Write by hand: one producer with the settings that are asked for, its counters live, and a ledger of every record.
+
+Ctrl-C ends it in order. What several clients did in one ledger is judged by: python -m validate judge DIR --read-back
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from validate.verbs.hand import add_hand, bench_of, ending
+
+if TYPE_CHECKING:
+    import argparse
+
+name = "produce"
+help = "write by hand, with a ledger"  # noqa: A001  the word argparse uses
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    add_hand(parser)
+    parser.add_argument("--rolls", type=int, metavar="N", help="rolls of records (default: until Ctrl-C)")
+    parser.add_argument("--records", type=int, default=1000, metavar="N", help="records per roll (%(default)s)")
+    parser.add_argument("--wait-roll", type=float, default=0, metavar="MS", help="wait after each roll (%(default)s)")
+    parser.add_argument("--wait-send", type=float, default=0, metavar="MS", help="wait after each record (%(default)s)")
+    parser.add_argument("--acks", choices=("0", "1", "all"), default="all", help="(%(default)s)")
+    parser.add_argument("--max-in-flight", type=int, default=5, metavar="N", help="(%(default)s)")
+    parser.add_argument("--no-idempotence", action="store_true", help="a record may be written again by a retry")
+    parser.add_argument("--batch", type=int, default=262_144, metavar="BYTES", help="(%(default)s)")
+    parser.add_argument("--linger", type=float, default=5, metavar="MS", help="(%(default)s)")
+    parser.add_argument("--compression", choices=("none", "gzip", "snappy", "lz4", "zstd"), default="none")
+    parser.add_argument("--retries", type=int, metavar="N", help="(default: as many as fit into the time-out)")
+    parser.add_argument("--backoff", type=int, metavar="MS", help="between tries (default: 100)")
+    parser.add_argument("--delivery-timeout", type=int, default=120_000, metavar="MS", help="(%(default)s)")
+    parser.add_argument("--request-timeout", type=int, default=30_000, metavar="MS", help="(%(default)s)")
+    parser.add_argument("--value-bytes", type=int, default=100, metavar="BYTES", help="(%(default)s)")
+    parser.add_argument(
+        "--say", choices=("quit", "crash", "wait"), help="one record that a consumer with --obey obeys, and no other"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    from validate.hand import bench, watch  # noqa: PLC0415  so that --help answers at once
+    from validate.hand.say import say  # noqa: PLC0415
+
+    spec = spec_of(args)
+    found = bench_of(args)
+    bench.check_write(found)
+    if args.say:
+        say(found, args.say)
+        print(f"said {args.say} to every partition of {found.topic.name}")
+        return 0
+    watch.run(found, "producer", bench.free_name(found.ledger, args.id, "producer"), spec)
+    print(ending(found.ledger))
+    return 0
+
+
+def spec_of(args: argparse.Namespace) -> dict[str, Any]:
+    """Checked before anything is asked of the cluster: settings that contradict each other are told at once."""
+    from validate.workload.spec import ProducerSpec  # noqa: PLC0415
+
+    settings = {} if args.backoff is None else {"retry.backoff.ms": args.backoff, "retry.backoff.max.ms": args.backoff}
+    spec = {
+        "acks": args.acks,
+        "idempotent": not args.no_idempotence,
+        "max_in_flight": args.max_in_flight,
+        "retries": args.retries,
+        "records_per_s": 1000 / args.wait_send if args.wait_send else None,
+        "value_bytes": args.value_bytes,
+        "linger_ms": args.linger,
+        "batch_bytes": args.batch,
+        "compression": args.compression,
+        "delivery_timeout_ms": args.delivery_timeout,
+        "request_timeout_ms": args.request_timeout,
+        "count": None if args.rolls is None else args.rolls * args.records,
+        "roll_records": args.records if args.wait_roll else None,
+        "roll_wait_ms": args.wait_roll,
+        "settings": settings,
+    }
+    shared = {"run_id": "r", "name": "n", "ledger": "l", "client": {}, "topics": [{"name": "t", "partitions": 1}]}
+    ProducerSpec.parse({**shared, **spec})
+    return spec
