@@ -21,7 +21,8 @@ from validate.workload.spec import ConsumerSpec, ProducerSpec, StorerSpec, Trans
 FOLDER = Path(__file__).with_name("scenarios")
 SCHEMA_FILE = Path(__file__).with_name("scenario.schema.json")
 COMPUTED = ("failover", "silence")  # outage bounds made of the cluster's own time-outs
-SUITES = ("smoke", "load", "failover", "delivery", "security", "all")
+# untried: not yet seen to come out as they say on a live cluster; for who works on them.
+SUITES = ("smoke", "load", "failover", "delivery", "security", "all", "untried")
 # SCENARIOS' defaults: what a living workload does at least.
 PROGRESS = {"acked_per_partition": 200, "phase_s": 10, "in_flight_at_bite": 100}
 BOUNDS = {"phase_s": 90.0, "in_sync_s": 240.0, "catch_up_s": 90.0, "load_s": 900.0, "act_s": 120.0}

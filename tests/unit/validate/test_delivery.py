@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-TOLD = ("title", "teaches", "explanation", "twin", "expect")
+# What is told of it and who runs it when; the rest is what it does.
+TOLD = ("title", "teaches", "explanation", "twin", "expect", "suites", "only_on_request")
 LOSING = [one.id for one in scenarios.load_all() if one.twin]
 
 

@@ -29,11 +29,15 @@ TABLE = {
 # Of an ensemble beside the brokers; not applicable to KRaft.
 ZOOKEEPER = {"stop-one-zookeeper"}
 DELIVERY = {
-    "acks-none-one-copy", "acks-all-one-copy", "acks-none-two-copies", "acks-all-two-copies", "acks-one-two-killed",
-    "acks-all-two-killed", "too-few-replicas", "acks-all-three-copies", "duplicates-without-idempotence",
-    "unclean-election", "clean-election", "share-the-load", "consumer-failover", "exactly-once-transactions",
-    "exactly-once-database", "compression",
-    "duplicates-with-idempotence", "commit-never", "commit-before-work", "commit-after-work", "lazy-commits-rebalance",
+    "acks-none-one-copy", "acks-one-two-killed", "commit-after-work", "commit-before-work", "commit-never",
+    "compression", "consumer-failover", "exactly-once-database", "exactly-once-transactions",
+    "lazy-commits-rebalance", "share-the-load",
+}  # fmt: skip
+# Not yet seen to come out as they say.
+UNTRIED = {
+    "acks-all-one-copy", "acks-all-three-copies", "acks-all-two-copies", "acks-all-two-killed",
+    "acks-none-two-copies", "clean-election", "duplicates-with-idempotence", "duplicates-without-idempotence",
+    "too-few-replicas", "unclean-election",
 }  # fmt: skip
 SHAPES = {"kastellan-one": (1, 2, 2), "kastellan-three": (3, 2, 2), "kastellan-four": (4, 3, 2)}
 GOOD: dict[str, Any] = yaml.safe_load((scenarios.FOLDER / "kill-leader.yaml").read_text(encoding="utf-8"))
@@ -44,7 +48,7 @@ def changed(**changes: Any) -> dict[str, Any]:
 
 
 def test_all_of_the_table_and_the_sample_are_there() -> None:
-    assert set(scenarios.ids()) == TABLE | ZOOKEEPER | DELIVERY | {"load-sample"}
+    assert set(scenarios.ids()) == TABLE | ZOOKEEPER | DELIVERY | UNTRIED | {"load-sample"}
 
 
 @pytest.mark.parametrize("name", scenarios.ids())
@@ -63,6 +67,8 @@ def test_suites_hold_what_was_promised() -> None:
     assert ids("load") == ["load-million", "baseline"]
     assert set(ids("failover")) == (TABLE | ZOOKEEPER) - {"load-million"}
     assert set(ids("delivery")) == DELIVERY
+    assert set(ids("untried")) == UNTRIED
+    assert not UNTRIED & set(ids("all"))
     assert "load-million" not in ids("all")
     assert ids("failover")[0] == "baseline"
 
