@@ -15,7 +15,7 @@ from common.errors import KastellanError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-# What a program's words mean for the user: pattern -> what to do.
+# What Pulumi's words mean for the user: pattern -> what to do. Ansible's may be the same and mean something else.
 REMEDIES = {
     r"incorrect passphrase": (
         "The passphrase in .kastellan/pulumi/passphrase (or PULUMI_CONFIG_PASSPHRASE) is not the one this stack was "
@@ -108,7 +108,8 @@ def run_shown(argv: Sequence[str], *, hide: Callable[[str], bool], timeout_s: fl
             f"{argv[0]} ended with exit code {process.returncode}.",
             code=process.returncode,
             details=shlex.join(argv),
-            resolution=remedy("".join(output)) or "Its words above say why; the same command goes on from there.",
+            resolution=(remedy("".join(output)) if argv[0] == "pulumi" else "")
+            or "Its words above say why; the same command goes on from there.",
         )
 
 

@@ -155,10 +155,14 @@ def configured(stack: str) -> dict[str, Any]:
     """What `pulumi config` wrote for the stack; Pulumi itself may not be there yet."""
     import yaml  # noqa: PLC0415 - as above
 
+    from infra.description import as_told  # noqa: PLC0415 - the same
+
     path = ROOT / f"Pulumi.{stack}.yaml"
     content = yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else None
     values = (content or {}).get("config") or {}
-    return {key.removeprefix("kastellan:"): value for key, value in values.items() if key.startswith("kastellan:")}
+    return {
+        key.removeprefix("kastellan:"): as_told(value) for key, value in values.items() if key.startswith("kastellan:")
+    }
 
 
 def prepare(plan: StackPlan, *, cluster_too: bool = False) -> None:

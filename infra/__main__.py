@@ -1,6 +1,5 @@
 """`pulumi up` starts here: read the description, refuse what is wrong, declare the hosts."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +7,7 @@ import pulumi
 from pulumi.runtime.config import get_config_env
 
 from common.errors import KastellanError
-from infra.description import load_plan
+from infra.description import as_told, load_plan
 from infra.program import build
 from infra.providers import needs_of
 from infra.state import open_state
@@ -17,14 +16,7 @@ from infra.state import open_state
 def overrides() -> dict[str, Any]:
     """What `pulumi config` says in our namespace; values with structure come as JSON."""
     prefix = f"{pulumi.get_project()}:"
-    return {key.removeprefix(prefix): _value(text) for key, text in get_config_env().items() if key.startswith(prefix)}
-
-
-def _value(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
+    return {key.removeprefix(prefix): as_told(text) for key, text in get_config_env().items() if key.startswith(prefix)}
 
 
 def main() -> None:

@@ -37,7 +37,7 @@ class Arrival(Part):
         if not props["timeout_s"]:
             return _outs(props, UNASKED)
         try:
-            _command(props, "true", timeout_s=CONNECT_TIMEOUT_S)
+            _command(props, _has_disk(props), timeout_s=CONNECT_TIMEOUT_S)
         except CommandFailed:
             return _outs(props, SILENT)
         return _outs(props, RUNNING)
@@ -75,10 +75,14 @@ def _arrive(props: Props) -> str:
     return RUNNING
 
 
+def _has_disk(props: Props) -> str:
+    return f"mountpoint {props['data_path']}"
+
+
 def _settle(props: Props) -> None:
     try:
         _command(props, SETTLED, timeout_s=DISK_TIMEOUT_S + props["timeout_s"])
-        _command(props, f"mountpoint {props['data_path']}", timeout_s=CONNECT_TIMEOUT_S)
+        _command(props, _has_disk(props), timeout_s=CONNECT_TIMEOUT_S)
     except CommandFailed as failure:
         raise KastellanError(
             f"{props['name']} did not settle: its first-boot settings failed, or its data disk is missing.",

@@ -33,6 +33,7 @@ LISTENER_FIELDS = ("ports", "sources", "roles")
 SPREADS = ("soft", "strict", "none")
 DOMAIN_TYPES = ("kvm", "qemu")
 NODE_PORTS = (9091, 9092, 9093, 9094)
+ZOOKEEPER_PORTS = (2182, 2888, 3888)
 LOGIN_TIMEOUT_S = 600
 LARGEST_RANGE, SMALLEST_RANGE = 16, 24
 LONGEST_NAME = 63
@@ -71,7 +72,14 @@ def plan_cloud(provider: str, stack: str, description: Mapping[str, Any]) -> Clo
         if description.get("firewall"):
             raise ValueError("provider libvirt takes no firewall: it has no security groups, role host closes the host")
         return plan
-    return _with_firewall(plan, description.get("firewall"))
+    return _with_firewall(plan, description.get("firewall"), NODE_PORTS + _zookeeper_ports(description))
+
+
+def _zookeeper_ports(description: Mapping[str, Any]) -> tuple[int, ...]:
+    """Groups are checked elsewhere: here whatever they hold is looked through."""
+    groups = description.get("groups")
+    found = [one for one in groups.values() if isinstance(one, dict)] if isinstance(groups, dict) else []
+    return ZOOKEEPER_PORTS if any("zookeeper" in (one.get("roles") or ()) for one in found) else ()
 
 
 def check_cloud_hosts(provider: str, cloud: CloudPlan, hosts: Sequence[HostPlan]) -> None:
@@ -137,7 +145,7 @@ def _range(value: object) -> str:
     return str(network)
 
 
-def _with_firewall(plan: CloudPlan, value: object) -> CloudPlan:
+def _with_firewall(plan: CloudPlan, value: object, ports: tuple[int, ...]) -> CloudPlan:
     told = _fields(value, "firewall", FIREWALL_FIELDS)
     operator = _sources(told.get("operator"), "firewall.operator")
     if not operator:
@@ -152,7 +160,7 @@ def _with_firewall(plan: CloudPlan, value: object) -> CloudPlan:
     if not isinstance(listeners, list):
         raise ValueError("firewall.listeners must be a list of ports and sources; docs/reference/stacks.md shows one")
     openings = tuple(_opening(fields, f"firewall.listeners[{at}]") for at, fields in enumerate(listeners))
-    nodes = _ports(told.get("nodes", list(NODE_PORTS)), "firewall.nodes")
+    nodes = _ports(told.get("nodes", list(ports)), "firewall.nodes")
     return replace(plan, operator=operator, openings=openings, node_ports=nodes)
 
 

@@ -5,6 +5,7 @@ Everything is checked before anything is made; every message names the field and
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,14 @@ PROVIDERS = ("nspawn", "static", *CLOUDS)
 LISTED_PROVIDERS = ("static",)
 CLOUD_KEYS = ("cloud", "firewall", "keep_data")
 KEYS = ("provider", "network", "groups", "hosts", *CLOUD_KEYS)
+
+
+def as_told(text: Any) -> Any:
+    """`pulumi config` keeps every value as text, what has a structure as JSON."""
+    try:
+        return json.loads(text) if isinstance(text, str) else text
+    except ValueError:
+        return text
 
 
 class DescriptionError(UsageError):

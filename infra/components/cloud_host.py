@@ -87,6 +87,7 @@ def checked_address(stack: str, host: str, wanted: str, sound: str, status: str,
     error = KastellanError(
         f"{host} is not well: the cloud says {status or 'nothing'}, with {got}.",
         details=f"It should be {sound}, with {wanted}. The cloud's own record of the machine may say why.",
-        resolution=f"pulumi up --refresh --stack {stack} (./kastellan up {stack} always looks first) makes it anew.",
+        resolution=f"pulumi up --refresh --stack {stack} (./kastellan up {stack} always looks first) makes anew "
+        "what is gone or in error; start a machine that was stopped by the cloud's own means first.",
     )
     raise pulumi.RunError(str(error))

@@ -80,11 +80,12 @@ def _addresses(entries: list[dict[str, Any]]) -> list[str]:
 
 
 def zookeeper_node_problems(looks: Mapping[str, Any], wanted: dict[str, Any]) -> list[str]:
-    return [
+    problems = [
         problem
         for name, look in looks.items()
         for problem in preflight_rules.node_problems(look, {**wanted, "name": name})
     ]
+    return problems + ensemble.emptied(looks)
 
 
 def zookeeper_drift(names: list[str], hostvars: Mapping[str, Any]) -> list[str]:
@@ -101,6 +102,7 @@ def zookeeper_drift(names: list[str], hostvars: Mapping[str, Any]) -> list[str]:
 class FilterModule:
     def filters(self) -> dict[str, Callable[..., Any]]:
         return {
+            "ensemble_had_majority": ensemble.had_majority,
             "ensemble_order": ensemble.restart_order,
             "ensemble_problems": zookeeper_properties.ensemble_problems,
             "ensemble_warnings": zookeeper_properties.ensemble_warnings,

@@ -76,6 +76,8 @@ def may_stop(members: Sequence[Member], name: str) -> tuple[list[str], list[str]
     """Reasons why not, and warnings of what no waiting would make better."""
     count = len(members)
     majority = count // 2 + 1
+    if any(member.name == name and not member.serving for member in members):
+        return [], []  # nothing is taken away, and its restart may be the cure
     if count - 1 < majority:
         return [], [f"An ensemble of {count} cannot keep a majority through any restart: Kafka waits meanwhile."]
     staying = [member for member in members if member.serving and member.name != name]
@@ -84,6 +86,26 @@ def may_stop(members: Sequence[Member], name: str) -> tuple[list[str], list[str]
     away = [member.name for member in members if not member.serving and member.name != name]
     named = f" (not serving: {', '.join(away)})" if away else ""
     return [f"The ensemble would keep {len(staying)} of {count} members; a majority needs {majority}{named}."], []
+
+
+def had_majority(members: Sequence[Mapping[str, Any]]) -> bool:
+    """Of members as a look told them: whether the ensemble served."""
+    return sum(member["mode"] in SERVING for member in members) > len(members) // 2
+
+
+def emptied(looks: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Servers without data that could outvote those that have some: they would elect an empty tree and spread it."""
+    empty = sorted(name for name, look in looks.items() if not look["transactions"])
+    full = sorted(looks.keys() - set(empty))
+    if not full or len(empty) <= len(looks) // 2:
+        return []
+    return [
+        (
+            f"{', '.join(empty)} without data would be a majority beside {', '.join(full)} with data, and all that "
+            "Kafka keeps there would be lost: restore their disks, or add so few servers at a time that they stay a "
+            "minority."
+        )
+    ]
 
 
 def restart_order(members: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[str]:

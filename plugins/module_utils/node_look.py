@@ -81,6 +81,11 @@ def disk(folder: str) -> dict[str, Any]:
     return found
 
 
+def transactions(folders: list[str]) -> bool:
+    """Whether a ZooKeeper ever wrote something there."""
+    return any(path for folder in folders for path in (Path(folder) / "version-2").glob("log.*"))
+
+
 def install_problems(folder: str, manifest: dict[str, str]) -> list[str]:
     """Files that are missing, foreign or not what was fetched. Empty: installed as it should be."""
     root = Path(folder)

@@ -167,6 +167,12 @@ def mode_problems(context: Settings) -> list[str]:
         )
         return problems + _foreign(context, ZOOKEEPER_ONLY, "kafka_mode is kraft")
     problems = ensemble_problems(zookeepers)
+    both = sorted({member["name"] for member in zookeepers} & {node["name"] for node in context["nodes"]})
+    if both:
+        problems.append(
+            f"{', '.join(both)} in group zookeeper and in group kafka_broker: each opens its own ports on the host's "
+            "firewall alone; give ZooKeeper hosts of its own."
+        )
     if not zookeepers:
         problems.append("The group zookeeper is empty: kafka_mode zookeeper needs a host in it.")
     controllers = [node["name"] for node in context["nodes"] if "kafka_controller" in node["roles"]]

@@ -82,6 +82,7 @@ def main() -> None:
             "running": pid > 0,
             "install_problems": node_look.install_problems(options["install_dir"], options["manifest"]),
             "disks": [node_look.disk(folder) for folder in options["data_dirs"]],
+            "transactions": node_look.transactions(options["data_dirs"]),
             "certificate_days": days_left(options),
             "systemd": Path("/run/systemd/system").is_dir(),
         }

@@ -222,7 +222,8 @@ def test_a_topic_of_another_shape_is_told_as_that(cluster: Cluster) -> None:
 @pytest.mark.long
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize(
-    "name", [s.id for s in scenario.load_all() if not {*s.suites, s.id} & {"untried", *NORMAL, *CHOSEN}]
+    "name",
+    [s.id for s in scenario.load_all() if "kraft" in s.modes and not {*s.suites, s.id} & {"untried", *NORMAL, *CHOSEN}],
 )
 def test_every_other_scenario_is_passed(cluster: Cluster, name: str) -> None:
     done = validate(cluster, "run", "--scenario", name, "--seed", SEED)

@@ -62,13 +62,13 @@ TRY = """
 import socket, ssl, sys
 address, certificate, key = sys.argv[1], *(sys.argv[2:] + ["", ""])[:2]
 plain = socket.create_connection((address, 2182), timeout=5)
-if certificate != "plaintext":
-    context = ssl._create_unverified_context()
-    if certificate:
-        context.load_cert_chain(certificate, key or None)
-    plain = context.wrap_socket(plain)
-plain.sendall(b"srvr")
+context = ssl._create_unverified_context()
+if certificate not in ("", "plaintext"):
+    context.load_cert_chain(certificate, key or None)
 try:
+    if certificate != "plaintext":
+        plain = context.wrap_socket(plain)
+    plain.sendall(b"srvr")
     print("answered" if b"Mode" in plain.recv(4096) else "refused")
 except OSError:
     print("refused")

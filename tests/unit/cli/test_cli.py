@@ -352,6 +352,19 @@ def test_a_second_start_costs_less_than_a_second() -> None:
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 1
 
 
+def test_configuration_means_the_same_to_up_as_to_pulumi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`pulumi config set kastellan:keep_data false` writes a text."""
+    (tmp_path / "Pulumi.s.yaml").write_text('config: {"kastellan:keep_data": "false", "kastellan:network": auto}\n')
+    monkeypatch.setattr(up, "ROOT", tmp_path)
+    assert up.configured("s") == {"keep_data": False, "network": "auto"}
+
+
+def test_what_ansible_says_is_not_taken_for_a_clouds_word() -> None:
+    with pytest.raises(native.NativeFailed) as failed:
+        native.run_shown(["sh", "-c", "echo SCRAM-SHA-512: Authentication failed; exit 2"], hide=lambda _: True)
+    assert "cloud" not in failed.value.resolution
+
+
 def test_packages_are_compiled_when_they_are_installed() -> None:
     """Where Python may not write, each run of Pulumi and Ansible would compile them anew."""
     site = next((ROOT / ".venv/lib").glob("python3.*/site-packages"))

@@ -119,3 +119,15 @@ def test_doors_are_the_declared_ones_by_role(tmp_path: Path) -> None:
     assert plan.cloud.openings[0] == Opening((9092,), ("10.0.0.0/8",), ("kafka_broker", "zookeeper"))
     both = [Door(port, source) for port in (9092, 9094) for source in ("10.0.0.0/8", "2001:db8::/32")]
     assert doors(plan, plan.cloud) == {"kafka-broker": both, "nodes": [Door(22, OPERATOR), Door(9091, "")]}
+
+
+def test_ports_of_zookeepers_are_open_between_hosts_where_there_are_any(tmp_path: Path) -> None:
+    assert plan_of(tmp_path, described()).cloud.node_ports == (9091, 9092, 9093, 9094)
+    made = described()
+    made["groups"]["keeper"] = {
+        **made["groups"]["broker"],
+        "prefix": "zookeeper",
+        "address": 31,
+        "roles": ["zookeeper"],
+    }
+    assert plan_of(tmp_path, made).cloud.node_ports == (2182, 2888, 3888, 9091, 9092, 9093, 9094)

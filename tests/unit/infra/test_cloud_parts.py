@@ -139,7 +139,7 @@ def test_what_does_not_arrive_says_why(
 
 
 def test_a_look_tells_the_truth_and_a_silent_machine_is_a_difference(monkeypatch: pytest.MonkeyPatch) -> None:
-    answering(monkeypatch, {"true": ["No route to host", ""]})
+    answering(monkeypatch, {"mountpoint": ["No route to host", ""]})
     silent = Arrival().read("id", PROPS)
     assert silent is not None
     assert silent["status"] == "silent"

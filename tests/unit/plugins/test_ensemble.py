@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from plugins.module_utils import ensemble, zookeeper_client
+from plugins.module_utils import ensemble, node_look, zookeeper_client
 from plugins.module_utils.ensemble import Member
 from plugins.module_utils.zookeeper_client import CREATOR_ALONE, Acl, Login, Session, ZooKeeperError
 from plugins.modules import zookeeper_founding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
 WORLD = Acl(31, "world", "anyone")
 OWN = Acl(31, "x509", "CN=kafka")
@@ -41,6 +42,33 @@ def test_a_second_one_may_not() -> None:
 
 def test_who_does_not_serve_may_be_restarted() -> None:
     assert ensemble.may_stop(members("", "leader", "follower"), "z1") == ([], [])
+
+
+def test_one_that_does_not_serve_may_be_restarted_when_none_does() -> None:
+    """Its restart takes nothing away and may be the cure; nobody would ever be let go first otherwise."""
+    assert ensemble.may_stop(members("", "", ""), "z2") == ([], [])
+    assert not ensemble.had_majority(ensemble.result(members("", "", "leader"))["members"])
+    assert ensemble.had_majority(ensemble.result(members("", "follower", "leader"))["members"])
+
+
+@pytest.mark.parametrize(
+    ("full", "refused"),
+    [("", False), ("123", False), ("12", False), ("1", True)],
+    ids=["new", "whole", "one disk lost", "a majority without data"],
+)
+def test_servers_without_data_must_not_outvote_those_with_some(full: str, refused: bool) -> None:
+    problems = ensemble.emptied({f"z{at}": {"transactions": str(at) in full} for at in (1, 2, 3)})
+    assert bool(problems) == refused
+    assert not refused or problems[0].startswith("z2, z3 without data would be a majority beside z1 with data")
+
+
+def test_data_is_a_log_of_transactions(tmp_path: Path) -> None:
+    """A server that was started once and never served leaves folders and a first snapshot, no log."""
+    (tmp_path / "version-2").mkdir()
+    (tmp_path / "version-2" / "snapshot.0").touch()
+    assert not node_look.transactions([str(tmp_path)])
+    (tmp_path / "version-2" / "log.1").touch()
+    assert node_look.transactions([str(tmp_path / "elsewhere"), str(tmp_path)])
 
 
 def test_a_single_one_may_stop_with_a_warning() -> None:

@@ -227,3 +227,10 @@ def test_drift_is_told_by_host() -> None:
     assert filters.zookeeper_drift(["z1", "z2"], hostvars) == [
         "z1: settings: /etc/zookeeper/zoo.cfg (-b=2)", "z2: installation: not installed",
     ]  # fmt: skip
+
+
+def test_a_host_is_not_of_both_groups(described: Settings) -> None:
+    """Each play writes the host's firewall with its own ports alone."""
+    assert not [told for told in inventory_problems(described) if "in group zookeeper and" in told]
+    described["zookeeper"] = {**described["zookeeper"], "members": [*MEMBERS[:2], member(3, name="broker-2")]}
+    assert any(told.startswith("broker-2 in group zookeeper and in group") for told in inventory_problems(described))
