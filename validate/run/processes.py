@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 READY_S = 60.0
 END_S = 330.0  # a producer may wait out its delivery time-out
 SILENT_S = 30.0
+HEARD_S = 5.0
 LAST_LINES = 6
 
 
@@ -81,7 +82,8 @@ class Workload:
     def ended_badly(self) -> str | None:
         """Why it is no longer there although nobody asked it to end."""
         code = self.process.poll()
-        if code is None or (code == 0 and self.done.is_set()) or (self.doomed and self.killed):
+        # Its last word may still be on its way when it is gone.
+        if code is None or (code == 0 and self.done.wait(HEARD_S)) or (self.doomed and self.killed):
             return None
         try:
             words = self.log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-LAST_LINES:]
