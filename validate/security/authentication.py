@@ -40,6 +40,13 @@ TAKES_EFFECT_S = 10.0
 AGAIN_S = 1.2
 
 
+def about_scram(scene: Scene) -> None:
+    """For checks about SCRAM itself. To all others a cluster without such logins is one of which nothing is known."""
+    outer = [one for one in scene.listeners.values() if one.sasl and not one.inner]
+    if not any(name.startswith("SCRAM-") for one in outer[:1] for name in one.mechanisms):
+        raise NotApplicable("cluster.json has no listener for clients that lets in by SCRAM")
+
+
 def tried_login(scene: Scene, user: str, password: str, host: Host, mechanism: str = "") -> Login:
     target = scene.target(host, scene.login_listener)
     with scene.session(target) as session:
@@ -63,6 +70,7 @@ def refused(see: Evidence, host: Host, told: str, said: Login) -> None:
     fix="Run playbooks/access.yml: it sets every declared user's password again.",
 )  # fmt: skip
 def wrong_password(scene: Scene, see: Evidence) -> None:
+    about_scram(scene)
     for host in scene.cluster.brokers:
         for mechanism in [one for one in scene.login_listener.mechanisms if one.startswith("SCRAM-")]:
             said = tried_login(scene, scene.cluster.validator_user, "wrong", host, mechanism)
@@ -77,6 +85,7 @@ def wrong_password(scene: Scene, see: Evidence) -> None:
     fix="Upgrade Kafka: the text of the error must not depend on the user.",
 )  # fmt: skip
 def unknown_user(scene: Scene, see: Evidence) -> None:
+    about_scram(scene)
     for host in scene.cluster.brokers:
         said = tried_login(scene, ABSENT, "wrong", host)
         refused(see, host, ABSENT, said)
@@ -91,6 +100,7 @@ def unknown_user(scene: Scene, see: Evidence) -> None:
     where=HERE, expected="SASL_AUTHENTICATION_FAILED, or the connection is closed", fix="Upgrade Kafka.",
 )  # fmt: skip
 def empty(scene: Scene, see: Evidence) -> None:
+    about_scram(scene)
     user = scene.cluster.validator_user
     for host in scene.cluster.brokers:
         for name, password in (("", "x"), (user, ""), ("", "")):
@@ -108,6 +118,7 @@ def empty(scene: Scene, see: Evidence) -> None:
     fix="kafka_sasl_mechanisms, or the listener's own mechanisms, in the inventory.",
 )  # fmt: skip
 def mechanisms(scene: Scene, see: Evidence) -> None:
+    about_scram(scene)
     declared = set(scene.login_listener.mechanisms)
     for host in scene.cluster.brokers:
         for mechanism in EVERY_MECHANISM:
@@ -147,6 +158,7 @@ def everything() -> MetadataRequest:
     expected="at least 0.1 s later than a right one answers", fix="connection.failed.authentication.delay.ms=100",
 )  # fmt: skip
 def delay(scene: Scene, see: Evidence) -> None:
+    about_scram(scene)
     host, user = scene.cluster.brokers[0], scene.cluster.admin_user
     target = scene.target(host, scene.login_listener)
     took: dict[str, list[float]] = {"wrong": [], scene.password(user): []}
@@ -171,6 +183,7 @@ def delay(scene: Scene, see: Evidence) -> None:
     fix="kafka_scram_iterations in the inventory, then playbooks/access.yml.",
 )  # fmt: skip
 def iterations(scene: Scene, see: Evidence) -> None:
+    about_scram(scene)
     answer = scene.admin().ask(DescribeUserScramCredentialsRequest(users=None), 0)
     pairs = {
         f"{r.user}: {info.iterations}": info.iterations for r in answer.results for info in r.credential_infos
@@ -192,6 +205,7 @@ def iterations(scene: Scene, see: Evidence) -> None:
     fix="connections.max.reauth.ms=3600000 with the listener's prefix.",
 )  # fmt: skip
 def rotation(scene: Scene, see: Evidence) -> None:
+    about_scram(scene)
     stage, user = scene.stage, f"{PREFIX}rotated"
     old = stage.add_user(user)
     stage.await_everywhere(user)
@@ -214,6 +228,7 @@ def rotation(scene: Scene, see: Evidence) -> None:
     expected="let in before, refused within 10 s after", fix="Look whether every broker follows the metadata log.",
 )  # fmt: skip
 def removed(scene: Scene, see: Evidence) -> None:
+    about_scram(scene)
     stage, user = scene.stage, f"{PREFIX}removed"
     password = stage.add_user(user)
     stage.await_everywhere(user)
@@ -249,6 +264,7 @@ def anonymous(scene: Scene, see: Evidence) -> None:
     fix="Upgrade Kafka.",
 )  # fmt: skip
 def somebody_else(scene: Scene, see: Evidence) -> None:
+    about_scram(scene)
     stage = scene.stage
     again = [
         (host, user, stage.session(OK, host)) for host in scene.cluster.brokers for user in (OK, DENIED)
@@ -286,7 +302,7 @@ def between_nodes(scene: Scene, see: Evidence) -> None:
         with scene.session(target, tls.context(scene.ca, certificate)) as session:
             see.twin(session.alive(), f"{target}: with a certificate it answers")
             try:
-                code, _ = session.offers(scene.mechanism)
+                code, _ = session.offers("SCRAM-SHA-512")
                 told = name_of(code) if code else "accepted"
             except NoAnswer as why:
                 code, told = ILLEGAL_SASL_STATE, str(why)

@@ -116,6 +116,7 @@ def _bounded(one: Check, scene: Scene) -> tuple[str, list[str]]:
     if not ended.wait(one.bound_s):
         lines = evidence.lines if evidence.bad else []
         return (FAILED if evidence.bad else UNKNOWN), [*lines, f"it had no end after {one.bound_s:.0f} s"]
-    if refused and not evidence.bad:
+    # What was seen to be wrong, or could not be seen, counts whatever else does not apply.
+    if refused and not evidence.bad and not evidence.unsure:
         return NOT_APPLICABLE, refused
     return evidence.verdict, evidence.lines

@@ -160,15 +160,7 @@ class Scene:
     def login_listener(self) -> Listener:
         found = next((one for one in self.listeners.values() if one.sasl and not one.inner), None)
         if found is None:
-            raise NotApplicable("cluster.json has no listener with SASL for clients")
-        return found
-
-    @property
-    def certificate_listener(self) -> Listener:
-        every = self.listeners.values()
-        found = next((one for one in every if one.client_auth == "required" and one.tls and not one.inner), None)
-        if found is None:
-            raise NotApplicable("cluster.json has no listener for clients that asks for certificates")
+            raise NoWay("There is no way to log in: cluster.json has no listener with SASL for clients.")
         return found
 
     def certificate(self, user: str) -> tuple[Path, Path]:
@@ -206,7 +198,7 @@ class Scene:
         """The first SCRAM of the listener for clients: own users are made for it."""
         found = [one for one in self.login_listener.mechanisms if one.startswith("SCRAM-")]
         if not found:
-            raise NotApplicable("no mechanism of the listener for clients keeps its users in the cluster (SCRAM)")
+            raise NoWay("There is no way to log in: the listener for clients has no SCRAM.")
         return found[0]
 
     def admin(self, host: Host | None = None, *, fresh: bool = False) -> Session:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 from dataclasses import replace
@@ -15,10 +16,14 @@ from validate.run.folder import ROOT
 from validate.security import run
 from validate.security.registry import CHECKS, FAMILIES, Evidence, NotApplicable
 from validate.security.scene import Scene
+from validate.security.wire import NoAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+ABOUT_LOGINS = (17, 18, 19, 20, 22, 23, 24, 25, 27)
+NEED_A_LOGIN = (3, 21, 29, 32, 37, 42, 43, 44, 46, 47, 48, 49)
 
 
 @pytest.fixture
@@ -114,6 +119,35 @@ def test_what_does_not_apply_says_why(scene: Scene) -> None:
     )  # fmt: skip
     assert checked(scene, nothing, intrusive=True, consent=False) == ("not-applicable", [run.NO_CONSENT])
     assert checked(scene, nothing, intrusive=True)[0] == "passed"
+
+
+def test_what_could_not_be_seen_counts_though_the_rest_does_not_apply(scene: Scene) -> None:
+    def refuse(_scene: Scene, see: Evidence) -> None:
+        see.twin(False, "silent")  # noqa: FBT003
+        raise NotApplicable("no such listener")
+
+    assert checked(scene, refuse) == ("unknown", ["the positive twin failed: silent"])
+
+
+@pytest.mark.parametrize("mechanisms", [None, [], ["PLAIN"]])
+def test_without_logins_only_checks_about_logins_do_not_apply(
+    mechanisms: list[str] | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, *others = cluster(tmp_path).content["listeners"]
+    listeners = others if mechanisms is None else [client | {"mechanisms": mechanisms}, *others]
+    at_hand = cluster(tmp_path, listeners=listeners)
+    bundle = at_hand.clients_dir / at_hand.admin_user
+    bundle.mkdir(parents=True)
+    (bundle / "librdkafka.json").write_text('{"sasl.password": "x"}')
+
+    def nobody(*_: Any, **__: Any) -> Any:
+        raise NoAnswer("closed")
+
+    monkeypatch.setattr(Scene, "session", nobody)
+    with contextlib.closing(Scene(at_hand)) as scene:
+        found = {n: run.run_check(CHECKS[n], scene, consent=True)["verdict"] for n in (*ABOUT_LOGINS, *NEED_A_LOGIN)}
+    assert {n for n in found if found[n] == "not-applicable"} == set(ABOUT_LOGINS)
+    assert {found[n] for n in NEED_A_LOGIN} == {"unknown"}
 
 
 def test_what_an_interruption_leaves_out_is_unknown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
