@@ -203,21 +203,18 @@ def removal(scene: Scene, see: Evidence) -> None:
 
 
 @check(
-    49, "Denials are written down", tried="a denied Fetch at a broker, then a look into the log files that its process "
-    "holds open", where="the broker's host", expected="the denial is there, with user and topic",
+    49, "Denials are written down", tried="a denied Fetch of a topic that only this run names, at a broker, then a "
+    "look into the log files that its process holds open", where="the broker's host",
+    expected="the denial is there, with user and topic",
     fix="Logger kafka.authorizer.logger at INFO.",
 )  # fmt: skip
 def written_down(scene: Scene, see: Evidence) -> None:
     home = scene.stage.home()
+    name = f"{PREFIX}denied-{time.time_ns():x}"  # what an earlier run was denied is no witness
     with scene.stage.session(DENIED, home) as session:
-        codes = asked(session, requests.fetch(TOPIC))
+        codes = asked(session, requests.fetch(name))
     see.twin(refused(codes), f"{home.name}: Fetch is denied: {said(codes)}")
-    unit = shlex.quote(scene.cluster.service)
-    script = (
-        f"pid=$(systemctl show -p MainPID --value {unit})\n"
-        "find /proc/$pid/fd -type l -printf '%l\\n' | grep '[.]log$' | sort -u | xargs -r "
-        f"grep -ahi 'User:{DENIED} .*denied' | tail -n 1\nexit 0\n"
-    )
+    script = denials(scene.cluster.service, name)
     lines: list[str] = []
 
     def there() -> bool:
@@ -226,3 +223,12 @@ def written_down(scene: Scene, see: Evidence) -> None:
 
     wait_until(there, timeout_s=5.0, every_s=0.5)
     see.expect(bool(lines), f"{home.name}: {lines[0][:200] if lines else 'no word of it in its log files'}")
+
+
+def denials(service: str, topic: str) -> str:
+    """For a host's shell: the last line that tells of the denied user and this topic."""
+    return (
+        f"pid=$(systemctl show -p MainPID --value {shlex.quote(service)})\n"
+        "find /proc/$pid/fd -type l -printf '%l\\n' | grep '[.]log$' | sort -u | xargs -r "
+        f"grep -ahi 'User:{DENIED} .*denied' | grep -F {shlex.quote(topic)} | tail -n 1\nexit 0\n"
+    )

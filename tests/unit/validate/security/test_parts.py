@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import os
 import subprocess
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -10,9 +11,9 @@ from urllib.parse import quote
 import pytest
 
 from tests.unit.validate.control import cluster
-from validate.security import look, software, traces
+from validate.security import authorization_rules, look, software, traces
 from validate.security.certificates import names_of, subject_for
-from validate.security.stage import Acl
+from validate.security.stage import DENIED, Acl
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,6 +53,27 @@ def test_here_a_secret_in_a_report_is_found_and_one_in_its_own_bundle_is_not(tmp
     (tmp_path / "runs").mkdir()
     (tmp_path / "runs" / "run.log").write_text(f"login with {SECRET.encode().hex()}")
     assert traces.here(at_hand, {"password of usercc": SECRET})[0] == ["password of usercc in runs/run.log"]
+
+
+def test_a_denial_is_found_in_a_log_that_is_open_and_one_of_another_run_is_not(tmp_path: Path) -> None:
+    said = f"INFO Principal = User:{DENIED} is Denied operation = READ on resource = Topic:LITERAL:"
+    (tmp_path / "systemctl").write_text(f"#!/bin/sh\necho {os.getpid()}\n")
+    (tmp_path / "systemctl").chmod(0o755)
+
+    def lines(topic: str) -> list[str]:
+        script = authorization_rules.denials("kafka", topic)
+        environment = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+        done = subprocess.run(
+            ["bash", "-s"], input=script, env=environment, capture_output=True, text=True, check=True
+        )  # fmt: skip
+        return done.stdout.splitlines()
+
+    with (tmp_path / "authorizer.log").open("w") as log:
+        log.write(f"{said}earlier for request = Fetch\n{said}now for request = Fetch\n{said}later for request\n")
+        log.flush()
+        assert lines("now") == [f"{said}now for request = Fetch"]
+        assert lines("never") == []
+    assert lines("now") == []
 
 
 def test_the_look_is_good_bash_and_its_parts_are_read_back() -> None:
