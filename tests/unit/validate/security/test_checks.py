@@ -6,16 +6,19 @@ import contextlib
 import json
 import threading
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from common.wait import wait_until
 from tests.unit.validate.control import cluster
 from validate.__main__ import main
 from validate.run.folder import ROOT
 from validate.security import run
 from validate.security.registry import CHECKS, FAMILIES, Evidence, NotApplicable
-from validate.security.scene import Scene
+from validate.security.scene import NoWay, Scene
+from validate.security.stage import NoStage, Stage
 from validate.security.wire import NoAnswer
 
 if TYPE_CHECKING:
@@ -104,6 +107,62 @@ def test_a_check_without_end_is_left_behind(scene: Scene) -> None:
     verdict, seen = checked(scene, hang, bound_s=0.1)
     ended.set()
     assert (verdict, seen[-1]) == ("unknown", "it had no end after 0 s")
+
+
+def test_a_check_that_was_left_behind_shares_no_connection(scene: Scene) -> None:
+    ended, told = threading.Event(), []
+    kept: Any = SimpleNamespace(alive=lambda: True, close=lambda: None)
+    scene._admins[None] = kept
+
+    def hang(scene: Scene, see: Evidence) -> None:
+        see.expect(scene.admin() is kept, "its connection")
+        ended.wait(30)
+        with pytest.raises(NoWay):
+            scene.admin()
+        told.append("refused")
+
+    assert checked(scene, hang, bound_s=0.1)[0] == "unknown"
+    assert scene._admins == {}
+    ended.set()
+    assert wait_until(lambda: bool(told), timeout_s=5)
+
+
+@pytest.mark.parametrize(("bad", "verdict"), [(False, "unknown"), (True, "failed")])
+def test_what_is_left_in_the_cluster_is_told_with_who_first_needed_it(
+    bad: bool, verdict: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def staged(scene: Scene, see: Evidence) -> None:
+        see.expect(bool(scene.stage) and not bad, "something")
+
+    def stays(_stage: Stage) -> None:
+        raise NoStage("It stays.")
+
+    monkeypatch.setattr(Stage, "build", lambda _: None)
+    monkeypatch.setitem(CHECKS, 2, replace(CHECKS[2], run=lambda _, see: see.fine("x")))
+    monkeypatch.setitem(CHECKS, 17, replace(CHECKS[17], run=staged))
+    monkeypatch.setitem(CHECKS, 21, replace(CHECKS[21], run=staged))
+    told: dict[str, list[dict[str, Any]]] = {"gone": [], "stays": []}
+    for name, clear in (("gone", lambda _: None), ("stays", stays)):
+        monkeypatch.setattr(Stage, "clear", clear)
+        run.run_checks(cluster(tmp_path), (2, 17, 21), told[name], intrusive=False, say=print)
+    well = "failed" if bad else "passed"
+    assert [one["verdict"] for one in told["gone"]] == ["passed", well, well]
+    assert [one["verdict"] for one in told["stays"]] == ["passed", verdict, well]
+    assert "what the proof made was not all cleared away: It stays." in told["stays"][1]["seen"]
+
+
+def test_what_cannot_be_removed_keeps_nothing_else(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    removed = []
+
+    def stays(_stage: Stage) -> None:
+        raise NoStage("It stays.")
+
+    monkeypatch.setattr(Stage, "_clear_acls", stays)
+    monkeypatch.setattr(Stage, "_clear_users", lambda _: removed.append("users"))
+    monkeypatch.setattr(Stage, "_clear_topics", lambda _: removed.append("topics"))
+    with pytest.raises(NoStage, match=r"It stays\."):
+        Stage(scene).clear()
+    assert removed == ["users", "topics"]
 
 
 def test_what_does_not_apply_says_why(scene: Scene) -> None:
