@@ -15,7 +15,8 @@ from common.wait import wait_until
 from validate.security import tls
 from validate.security.registry import Evidence, NotApplicable, check
 from validate.security.stage import DENIED, OK, PREFIX
-from validate.security.transport import answering
+from validate.security.transport import answering, certificate_for
+from validate.security.transport_certificates import greeted, turned_away
 from validate.security.wire import (
     ILLEGAL_SASL_STATE,
     LOGIN_FAILED,
@@ -108,7 +109,7 @@ def empty(scene: Scene, see: Evidence) -> None:
             try:
                 refused(see, host, told, tried_login(scene, name, password, host))
             except NoAnswer as why:
-                see.fine(f"{host.name}: {told}: {why}")
+                turned_away(see, f"{host.name}: {told}", str(why))
         right_login(scene, see, host)
 
 
@@ -144,7 +145,7 @@ def before_login(scene: Scene, see: Evidence) -> None:
                 session.ask(everything(), 9)
                 see.wrong(f"{host.name}: Metadata was answered without a login")
             except NoAnswer as why:
-                see.expect("silent" not in str(why), f"{host.name}: {why}")
+                turned_away(see, host.name, str(why))
         answer = scene.admin(host).ask(everything(), 9)
         see.twin(bool(answer.brokers), f"{host.name}: after a login {len(answer.brokers)} brokers are named")
 
@@ -263,7 +264,10 @@ def anonymous(scene: Scene, see: Evidence) -> None:
                 names = [topic.name for topic in session.ask(everything(), 9).topics]
             see.wrong(f"{target}: Metadata was answered: {names[:5]}")
         except (NoAnswer, ssl.SSLError, OSError) as why:
-            see.fine(f"{target}: {why}")
+            turned_away(see, str(target), str(why) or repr(why))
+            # ApiVersions needs no login, but where one is asked for a certificate.
+            there = greeted(scene, target, certificate_for(scene, target))
+            see.twin(there == "", f"{target}: the first question of every client is answered {there}")
     answer = scene.admin().ask(everything(), 9)
     see.twin(bool(answer.topics), f"the administrator is told {len(answer.topics)} topics")
     open_ = [acl for acl in scene.stage.acls() if acl.principal in {"*", "ANONYMOUS"} and acl.permission == "Allow"]
@@ -310,12 +314,14 @@ def between_nodes(scene: Scene, see: Evidence) -> None:
         see.expect(not open_, f"{target.host.name}: {target.listener.port} {'answers' if open_ else 'is closed'} here")
         with contextlib.closing(scene.connect(target)) as channel:
             heard = tls.greet(channel, tls.hello(tls.TLS12, tls.STRONG))
-        see.expect(tls.CERTIFICATE_REQUEST in heard.messages, f"{target}: asks for a certificate")
+        if see.twin(heard.accepted, f"{target}: TLS 1.2 {heard.said}"):
+            see.expect(tls.CERTIFICATE_REQUEST in heard.messages, f"{target}: asks for a certificate")
         with scene.session(target, tls.context(scene.ca, certificate)) as session:
             see.twin(session.alive(), f"{target}: with a certificate it answers")
             try:
                 code, _ = session.offers("SCRAM-SHA-512")
-                told = name_of(code) if code else "accepted"
             except NoAnswer as why:
-                code, told = ILLEGAL_SASL_STATE, str(why)
+                turned_away(see, f"{target}: SASL", str(why))
+                continue
+            told = name_of(code) if code else "accepted"
             see.expect(code in {ILLEGAL_SASL_STATE, UNSUPPORTED_MECHANISM}, f"{target}: SASL: {told}")

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, Self
 
 import pytest
 
 from tests.unit.validate.control import cluster
 from validate.security import authentication, run
-from validate.security.registry import CHECKS
+from validate.security.registry import CHECKS, Evidence
 from validate.security.scene import Scene
-from validate.security.wire import LOGIN_FAILED, NONE, Login
+from validate.security.transport_certificates import turned_away
+from validate.security.wire import LOGIN_FAILED, NONE, Login, NoAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,3 +48,69 @@ def test_a_failed_login_is_late_against_right_ones_alone(
 ) -> None:
     monkeypatch.setattr(authentication, "timed", lambda *said: right if said[-1] == "right" else wrong)
     assert checked(scene, 22)[0] == verdict
+
+
+SILENT = "silent until the time was over"
+
+
+@pytest.mark.parametrize(
+    ("said", "verdict"),
+    [
+        ("closed without an answer", "passed"),
+        (SILENT, "unknown"),
+        ("[Errno 111] Connection refused", "unknown"),
+        ("timed out", "unknown"),
+        ("", "failed"),
+    ],
+)
+def test_silence_and_dead_ports_are_no_refusals(said: str, verdict: str) -> None:
+    see = Evidence()
+    turned_away(see, "broker-1", said)
+    assert see.verdict == verdict
+
+
+class Broker:
+    """In place of a session: it says the same to whatever it is asked."""
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def no_answer(self, *_: Any) -> Any:
+        raise NoAnswer(self.why)
+
+    ask = login = no_answer
+
+
+def talking(monkeypatch: pytest.MonkeyPatch, why: str, twin: str = "") -> None:
+    """Brokers that answer nobody, and this way; where nothing else is asked all is well."""
+    monkeypatch.setattr(Scene, "session", lambda *_, **__: Broker(why))
+    monkeypatch.setattr(Scene, "admin", lambda *_: SimpleNamespace(ask=lambda *_: SimpleNamespace(topics=[1])))
+    monkeypatch.setattr(Scene, "stage", SimpleNamespace(acls=list, clear=lambda: None))
+    monkeypatch.setattr(authentication, "right_login", lambda *_: None)
+    monkeypatch.setattr(authentication, "certificate_for", lambda *_: None)
+    monkeypatch.setattr(authentication, "greeted", lambda *_: twin)
+
+
+@pytest.mark.parametrize("number", [19, 26])
+def test_who_is_not_answered_is_refused_only_by_somebody_who_closes(
+    number: int, scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    talking(monkeypatch, "closed without an answer")
+    assert checked(scene, number)[0] == "passed"
+    talking(monkeypatch, SILENT)
+    assert checked(scene, number)[0] == "unknown"
+
+
+def test_each_listener_that_answers_nobody_without_a_name_has_its_twin(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    talking(monkeypatch, "closed without an answer", twin="[Errno 111] Connection refused")
+    verdict, seen = checked(scene, 26)
+    assert verdict == "unknown"
+    assert seen[0].startswith("the positive twin failed: broker-1 CLIENT 9092")
