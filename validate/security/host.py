@@ -98,14 +98,11 @@ def nowhere(scene: Scene, see: Evidence) -> None:
     if not secrets:
         see.unknown("no secret is at hand that could be looked for")
         return
-    known = "a word that is there"
     for host in scene.cluster.hosts:
         if host.login is None:
             see.unknown(f"{host.name}: there is no ssh access to it")
             continue
-        found = traces.on_host(host, scene.cluster.service, {**secrets, known: "systemd-journald"})
-        see.twin(any(line.startswith(known) for line in found), f"{host.name}: {known} is found")
-        leaks = [line for line in found if not line.startswith(known)]
+        leaks = traces.leaks(host, scene.cluster.service, secrets, see)
         see.expect(not leaks, f"{host.name}: of {len(secrets)} secrets: {'; '.join(leaks) or 'none'}")
     searched = traces.here(scene.cluster, secrets)
     beyond = f"; {searched.ledgers_left} files of runs' ledgers beyond the bound" if searched.ledgers_left else ""

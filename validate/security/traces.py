@@ -16,10 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from validate.cluster import Cluster, Host
-    from validate.security.scene import Scene
+    from validate.security.registry import Evidence
 
 BOUND_S = 150.0
 FOUND = "@@found "
+KNOWN = "a word that is there"
 SMALLEST = 8  # shorter ones would be found in anything
 OPEN_TO_ALL = "/tmp /var/tmp /dev/shm /root /home /run/user"  # noqa: S108  looked into, nothing is written there
 FILE_MOST, TOTAL_MOST, LEDGERS_MOST = 64 << 20, 1 << 30, 256 << 20
@@ -79,10 +80,11 @@ def on_host(host: Host, service: str, secrets: Mapping[str, str]) -> list[str]:
     return sorted({line.removeprefix(FOUND) for line in told.splitlines() if line.startswith(FOUND)})
 
 
-def on_hosts(scene: Scene, secrets: Mapping[str, str]) -> dict[str, list[str]]:
-    """Host -> what was found where."""
-    open_ = [host for host in scene.cluster.hosts if host.login is not None]
-    return {host.name: on_host(host, scene.cluster.service, secrets) for host in open_}
+def leaks(host: Host, service: str, secrets: Mapping[str, str], see: Evidence) -> list[str]:
+    """What was found where on a host; the twin is a word that every host shows to whoever looks."""
+    found = on_host(host, service, {**secrets, KNOWN: "systemd-journald"})
+    see.twin(any(line.startswith(KNOWN) for line in found), f"{host.name}: {KNOWN} is found")
+    return [line for line in found if not line.startswith(KNOWN)]
 
 
 @dataclass
