@@ -12,7 +12,7 @@ from tests.unit.validate.control import cluster
 from validate.security import authorization_rules, controller, run, traces
 from validate.security.registry import CHECKS
 from validate.security.scene import Scene
-from validate.security.stage import Acl
+from validate.security.stage import TOPIC, Acl
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,7 +53,7 @@ def test_a_topic_that_comes_after_the_answer_is_seen(
     def asked(_session: Any, question: Any) -> list[int]:
         topic = question.make().topics[0][0]
         heard.append(topic)
-        made = topic == authorization_rules.TOPIC or (comes and heard.count(topic) > len(scene.cluster.brokers) + 1)
+        made = topic == TOPIC or (comes and heard.count(topic) > len(scene.cluster.brokers) + 1)
         return ANSWERED if made else UNKNOWN_TOPIC
 
     monkeypatch.setattr(authorization_rules, "asked", asked)
