@@ -165,6 +165,18 @@ def test_what_cannot_be_removed_keeps_nothing_else(scene: Scene, monkeypatch: py
     assert removed == ["users", "topics"]
 
 
+@pytest.mark.parametrize(("code", "stays"), [(0, False), (91, False), (31, True)])
+def test_a_user_that_is_gone_already_is_no_refusal(
+    code: int, stays: bool, scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = SimpleNamespace(user="kastellan-sec-x", credential_infos=[SimpleNamespace(mechanism=2)])
+    answers = iter([[known], [SimpleNamespace(error_code=code, error_message="")]])
+    admin = SimpleNamespace(ask=lambda *_: SimpleNamespace(results=next(answers)))
+    monkeypatch.setattr(Stage, "admin", admin)
+    with pytest.raises(NoStage) if stays else contextlib.nullcontext():
+        Stage(scene).remove_users(["kastellan-sec-x"])
+
+
 def test_what_does_not_apply_says_why(scene: Scene) -> None:
     def nothing(_scene: Scene, see: Evidence) -> None:
         see.fine("x")
