@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from validate.security.scene import Scene, Target
 
 NODES, HERE = "another node of the cluster, through ssh", "this machine"
+# Whether there is a journal at all, and how many of its lines name the option.
+JOURNAL = """journalctl -q --no-pager -o cat -n 1 2>/dev/null | grep -c .
+journalctl --no-pager 2>/dev/null | grep -c 'add-scram'
+exit 0
+"""
 METADATA = "__cluster_metadata"
 NOT_LEADER = {6, 74, 76}  # another voter leads: it said so to somebody who may ask
 NOT_YET = "this proof does not know ZooKeeper's side yet"
@@ -81,7 +86,8 @@ def mutual(scene: Scene, see: Evidence) -> None:
     for target in controllers(scene):
         with contextlib.closing(scene.connect(target)) as channel:
             heard = tls.greet(channel, tls.hello(tls.TLS12, tls.STRONG))
-        see.expect(tls.CERTIFICATE_REQUEST in heard.messages, f"{target}: asks for a certificate")
+        if see.twin(heard.accepted, f"{target}: TLS 1.2 {heard.said}"):
+            see.expect(tls.CERTIFICATE_REQUEST in heard.messages, f"{target}: asks for a certificate")
         turned_away(see, f"{target}: without a certificate", greeted(scene, target, None))
         said_ = greeted(scene, target, scene.certificate(scene.cluster.admin_user))
         see.twin(said_ == "", f"{target}: with: {said_ or 'let in'}")
@@ -97,14 +103,19 @@ def bootstrap(scene: Scene, see: Evidence) -> None:
     from validate.security import traces  # noqa: PLC0415
 
     user = scene.cluster.admin_user
-    for name, found in traces.on_hosts(scene, {user: scene.password(user)}).items():
-        see.expect(not found, f"{name}: {', '.join(found) or 'no trace of it'}")
+    password = scene.password(user)
+    if len(password) < traces.SMALLEST:
+        see.unknown(f"the password of {user} is not at hand, or too short to be looked for")
+        return
     for host in scene.cluster.hosts:
         if host.login is None:
             see.unknown(f"{host.name}: no ssh")
             continue
-        shown = over_ssh(host, "journalctl --no-pager 2>/dev/null | grep -c 'add-scram'\nexit 0\n", timeout_s=60.0)
-        see.expect(shown in {"0", ""}, f"{host.name}: {shown or 0} lines of the journal name --add-scram")
+        found = traces.leaks(host, scene.cluster.service, {user: password}, see)
+        see.expect(not found, f"{host.name}: {', '.join(found) or 'no trace of it'}")
+        kept, _, shown = over_ssh(host, JOURNAL, timeout_s=60.0).partition("\n")
+        if see.twin(kept.strip() not in {"", "0"}, f"{host.name}: it has a journal"):
+            see.expect(shown.strip() == "0", f"{host.name}: {shown.strip()} lines of the journal name --add-scram")
 
 
 def _later(scene: Scene, see: Evidence) -> None:

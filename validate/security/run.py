@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 import time
 import traceback
@@ -62,12 +61,27 @@ def run_checks(
     """Fills `results` with what run.json and the report hold of each; what an interruption leaves out is unknown."""
     consent = intrusive or cluster.faults_allowed
     results += [_told(CHECKS[number], UNKNOWN, ["it was not run to its end"], 0.0) for number in numbers]
-    with contextlib.closing(Scene(cluster)) as scene:
+    staged, scene = 0, Scene(cluster)
+    try:
         for place, number in enumerate(numbers):
             result = results[place] = run_check(CHECKS[number], scene, consent=consent)
             say(f"  {number:2} {result['verdict']:14} {result['title']} ({result['duration_s']:.1f} s)")
             if result["verdict"] in {FAILED, UNKNOWN}:
                 say(f"     because {result['seen'][0]}")
+            staged = staged if scene.touched else place + 1
+    finally:
+        if left := scene.close():
+            # Told with the check that was the first to need it.
+            _left_over(results[min(staged, len(results) - 1)], left, say)
+
+
+def _left_over(result: dict[str, Any], left: str, say: Callable[[str], None]) -> None:
+    told = f"what the proof made was not all cleared away: {left}"
+    say(f"  {result['number']:2} {told}")
+    if result["verdict"] == FAILED:
+        result["seen"] = [*result["seen"], told]
+    else:
+        result.update(verdict=UNKNOWN, seen=[told, *result["seen"]])
 
 
 def run_check(one: Check, scene: Scene, *, consent: bool) -> dict[str, Any]:
@@ -112,10 +126,13 @@ def _bounded(one: Check, scene: Scene) -> tuple[str, list[str]]:
         ended.set()
 
     # In a thread that can be left behind: nothing that a cluster does may keep the proof waiting.
-    threading.Thread(target=go, daemon=True, name=f"check-{one.number}").start()
+    thread = threading.Thread(target=go, daemon=True, name=f"check-{one.number}")
+    thread.start()
     if not ended.wait(one.bound_s):
+        scene.leave_behind(thread)
         lines = evidence.lines if evidence.bad else []
         return (FAILED if evidence.bad else UNKNOWN), [*lines, f"it had no end after {one.bound_s:.0f} s"]
-    if refused and not evidence.bad:
+    # What was seen to be wrong, or could not be seen, counts whatever else does not apply.
+    if refused and not evidence.bad and not evidence.unsure:
         return NOT_APPLICABLE, refused
     return evidence.verdict, evidence.lines

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import shutil
 import socket as sockets
 import tempfile
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -92,17 +92,31 @@ class Scene:
         self._admins: dict[int | None, Session] = {}
         self._stage = Stage(self)
         self._staged = False
-        self._touched = False
+        self.touched = False
+        """Whether anybody asked for the stage: then there may be something to clear away."""
+        self._left_behind: list[threading.Thread] = []
+        self._dropped: list[Session] = []
 
-    def close(self) -> None:
-        with contextlib.suppress(Exception):
-            if self._touched:
+    def close(self) -> str:
+        """Why something of the proof's own is still in the cluster; empty if nothing is."""
+        left = ""
+        if self.touched:
+            try:
                 self._stage.clear()
-        for session in self._admins.values():
+            except Exception as error:  # noqa: BLE001  whatever it is, it is told, and the rest is closed
+                left = " ".join(str(error).split()) or type(error).__name__
+        for session in (*self._admins.values(), *self._dropped):
             session.close()
         for tunnel in self._tunnels.values():
             tunnel.close()
         shutil.rmtree(self.folder, ignore_errors=True)
+        return left
+
+    def leave_behind(self, thread: threading.Thread) -> None:
+        """Nobody shares a connection with a check that has no end: it would take answers that are for others."""
+        self._left_behind.append(thread)
+        self._dropped += self._admins.values()  # closed at the end: a number that is free is taken by the next socket
+        self._admins = {}
 
     @property
     def nodes(self) -> list[Host]:
@@ -160,15 +174,7 @@ class Scene:
     def login_listener(self) -> Listener:
         found = next((one for one in self.listeners.values() if one.sasl and not one.inner), None)
         if found is None:
-            raise NotApplicable("cluster.json has no listener with SASL for clients")
-        return found
-
-    @property
-    def certificate_listener(self) -> Listener:
-        every = self.listeners.values()
-        found = next((one for one in every if one.client_auth == "required" and one.tls and not one.inner), None)
-        if found is None:
-            raise NotApplicable("cluster.json has no listener for clients that asks for certificates")
+            raise NoWay("There is no way to log in: cluster.json has no listener with SASL for clients.")
         return found
 
     def certificate(self, user: str) -> tuple[Path, Path]:
@@ -206,10 +212,12 @@ class Scene:
         """The first SCRAM of the listener for clients: own users are made for it."""
         found = [one for one in self.login_listener.mechanisms if one.startswith("SCRAM-")]
         if not found:
-            raise NotApplicable("no mechanism of the listener for clients keeps its users in the cluster (SCRAM)")
+            raise NoWay("There is no way to log in: the listener for clients has no SCRAM.")
         return found[0]
 
     def admin(self, host: Host | None = None, *, fresh: bool = False) -> Session:
+        if threading.current_thread() in self._left_behind:
+            raise NoWay("The time of this check is over.")
         key = host.node_id if host else None
         if key not in self._admins or fresh or not self._admins[key].alive():
             user = self.cluster.admin_user
@@ -229,7 +237,7 @@ class Scene:
     @property
     def stage(self) -> Stage:
         """Built for the first who asks; if that fails, the next one tries again."""
-        self._touched = True
+        self.touched = True
         if not self._staged:
             self._stage.build()
             self._staged = True

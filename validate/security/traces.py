@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import shlex
 import subprocess
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -15,13 +16,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from validate.cluster import Cluster, Host
-    from validate.security.scene import Scene
+    from validate.security.registry import Evidence
 
 BOUND_S = 150.0
 FOUND = "@@found "
+KNOWN = "a word that is there"
 SMALLEST = 8  # shorter ones would be found in anything
 OPEN_TO_ALL = "/tmp /var/tmp /dev/shm /root /home /run/user"  # noqa: S108  looked into, nothing is written there
-FILE_MOST, TOTAL_MOST = 64 << 20, 1 << 30
+FILE_MOST, TOTAL_MOST, LEDGERS_MOST = 64 << 20, 1 << 30, 256 << 20
 # What a host shows to whoever may look. What the service needs to hold lies elsewhere, closed to others (check 58).
 PLACES = {
     "processes": "cat /proc/[0-9]*/cmdline /proc/[0-9]*/environ",
@@ -78,45 +80,94 @@ def on_host(host: Host, service: str, secrets: Mapping[str, str]) -> list[str]:
     return sorted({line.removeprefix(FOUND) for line in told.splitlines() if line.startswith(FOUND)})
 
 
-def on_hosts(scene: Scene, secrets: Mapping[str, str]) -> dict[str, list[str]]:
-    """Host -> what was found where."""
-    open_ = [host for host in scene.cluster.hosts if host.login is not None]
-    return {host.name: on_host(host, scene.cluster.service, secrets) for host in open_}
+def leaks(host: Host, service: str, secrets: Mapping[str, str], see: Evidence) -> list[str]:
+    """What was found where on a host; the twin is a word that every host shows to whoever looks."""
+    found = on_host(host, service, {**secrets, KNOWN: "systemd-journald"})
+    see.twin(any(line.startswith(KNOWN) for line in found), f"{host.name}: {KNOWN} is found")
+    return [line for line in found if not line.startswith(KNOWN)]
 
 
-def here(cluster: Cluster, secrets: Mapping[str, str]) -> tuple[list[str], int]:
-    """On this machine: what was found where, and how many bytes were looked through."""
+@dataclass
+class Searched:
+    """What the search on this machine found, and how far it came."""
+
+    found: list[str]
+    size: int = 0
+    left: list[str] = field(default_factory=list)
+    """What should have been looked at and was not."""
+    ledgers_left: int = 0
+    """Files of runs' ledgers beyond their own bound: millions of records, of which a sample has to do."""
+
+
+def here(cluster: Cluster, secrets: Mapping[str, str]) -> Searched:
+    """On this machine; the places that hold most secrets if something is wrong come first."""
     patterns = {form.encode(): name for name, secret in secrets.items() for form in forms(secret)}
     found: set[str] = set()
-    looked = 0
-    for place, data in _contents(cluster):
-        looked += len(data)
-        found |= {f"{name} in {place}" for pattern, name in patterns.items() if pattern in data}
-        if looked > TOTAL_MOST:
-            break
-    return sorted(found), looked
+    searched = Searched([])
 
+    def search(place: str, data: bytes | None) -> None:
+        if data is None:
+            searched.left.append(place)
+            return
+        searched.size += len(data)
+        found.update(f"{name} in {place}" for pattern, name in patterns.items() if pattern in data)
 
-def _contents(cluster: Cluster) -> Iterator[tuple[str, bytes]]:
     for path in Path("/proc").glob("[0-9]*/cmdline"):
-        yield "a command line here", _read(path)
+        search("a command line here", _read(path) or b"")  # a process that is gone shows nothing any more
+    for folder in sorted({operation.cwd for operation in cluster.operations.values()}):
+        for path in _pulumi(folder):
+            search(f"Pulumi's state ({path.name})", _read(path))
+        search("the git tree", _tracked(folder))
+    files, ledgers = _state(cluster)
+    for number, path in enumerate(files):
+        if searched.size > TOTAL_MOST:
+            searched.left.append(f"{len(files) - number} files of {cluster.state_dir.name}")
+            break
+        search(str(path.relative_to(cluster.state_dir)), _read(path))
+    bound = searched.size + LEDGERS_MOST
+    for number, path in enumerate(ledgers):
+        if searched.size > bound:
+            searched.ledgers_left = len(ledgers) - number
+            break
+        search(str(path.relative_to(cluster.state_dir)), _read(path) or b"")
+    searched.found = sorted(found)
+    return searched
+
+
+def _state(cluster: Cluster) -> tuple[list[Path], list[Path]]:
+    """Files beside cluster.json, and apart from them those of runs' ledgers."""
     # Where secrets belong; and the disks of hosts of this machine, which are looked at from inside.
     kept = {cluster.clients_dir.name, "pki", "ssh", "vault-password", "machines"}
+    files: tuple[list[Path], list[Path]] = ([], [])
     for path in sorted(cluster.state_dir.rglob("*")):
-        if path.relative_to(cluster.state_dir).parts[0] not in kept and path.is_file() and not path.is_symlink():
-            yield str(path.relative_to(cluster.state_dir)), _read(path)
-    for operation in cluster.operations.values():
-        for path in sorted((operation.cwd / ".kastellan" / "pulumi").rglob("*")):
-            if path.is_file() and path.name != "passphrase":
-                yield "Pulumi's state", _read(path)
-        tracked = subprocess.run(
-            ["git", "grep", "-hI", ""], cwd=operation.cwd, capture_output=True, check=False, timeout=BOUND_S
-        )  # fmt: skip
-        yield "the git tree", tracked.stdout
+        parts = path.relative_to(cluster.state_dir).parts
+        if parts[0] not in kept and path.is_file() and not path.is_symlink():
+            files[parts[0] == "runs" and "ledger" in parts].append(path)
+    return files
 
 
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes() if path.stat().st_size <= FILE_MOST else b""
-    except OSError:
+def _pulumi(folder: Path) -> Iterator[Path]:
+    """Its state; its plugins are programs that were fetched, as large as they are public."""
+    for path in sorted((folder / ".kastellan" / "pulumi").rglob("*")):
+        if path.is_file() and path.name != "passphrase" and "plugins" not in path.parts:
+            yield path
+
+
+def _tracked(folder: Path) -> bytes | None:
+    """Every line that git keeps; nothing where there is no repository."""
+    if not any((place / ".git").exists() for place in (folder, *folder.parents)):
         return b""
+    told = subprocess.run(
+        ["git", "grep", "-hI", ""], cwd=folder, capture_output=True, check=False, timeout=BOUND_S
+    )  # fmt: skip
+    return told.stdout if told.returncode == 0 else None
+
+
+def _read(path: Path) -> bytes | None:
+    """None if it is too large, or closed; nothing if it went away meanwhile, as locks do."""
+    try:
+        return path.read_bytes() if path.stat().st_size <= FILE_MOST else None
+    except FileNotFoundError:
+        return b""
+    except OSError:
+        return None

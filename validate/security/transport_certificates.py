@@ -202,12 +202,16 @@ def greeted(scene: Scene, target: Target, certificate: tuple[Path, Path] | None)
             session.ask(ApiVersionsRequest(), 0)
             return ""
     except (NoAnswer, ssl.SSLError, OSError) as error:
-        return str(error)
+        return str(error) or repr(error)
+
+
+# A broker that hangs, or is not there at all.
+NOBODY = ("silent", "timed out", "Connection refused", "No route to host", "unreachable")
 
 
 def turned_away(see: Evidence, told: str, said: str) -> None:
-    """Silence is no refusal: it may be a broker that hangs."""
-    if "silent" in said or "timed out" in said:
+    """Silence is no refusal, and neither is a port where nobody listens."""
+    if any(word in said for word in NOBODY):
         see.unknown(f"{told}: {said}")
     else:
         see.expect(said != "", f"{told}: {said or 'let in'}")

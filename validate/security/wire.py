@@ -72,6 +72,9 @@ class Session:
         request.with_header(correlation_id=self._count, client_id="kastellan-security")
         answer_class = request.header.get_response_class()
         body = self.raw(bytes(request.encode(framed=True, header=True)))
+        if int.from_bytes(body[:4], "big") != self._count:
+            self._lost = "answered to another question"
+            raise NoAnswer("the answer is for another question")
         return answer_class.decode(memoryview(bytearray(body)), header=True)
 
     def raw(self, framed: bytes) -> bytes:

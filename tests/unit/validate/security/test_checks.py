@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from common.wait import wait_until
 from tests.unit.validate.control import cluster
 from validate.__main__ import main
 from validate.run.folder import ROOT
 from validate.security import run
 from validate.security.registry import CHECKS, FAMILIES, Evidence, NotApplicable
-from validate.security.scene import Scene
+from validate.security.scene import NoWay, Scene
+from validate.security.stage import NoStage, Stage
+from validate.security.wire import NoAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+ABOUT_LOGINS = (17, 18, 19, 20, 22, 23, 24, 25, 27)
+NEED_A_LOGIN = (3, 21, 29, 32, 37, 42, 43, 44, 46, 47, 48, 49)
 
 
 @pytest.fixture
@@ -101,6 +109,74 @@ def test_a_check_without_end_is_left_behind(scene: Scene) -> None:
     assert (verdict, seen[-1]) == ("unknown", "it had no end after 0 s")
 
 
+def test_a_check_that_was_left_behind_shares_no_connection(scene: Scene) -> None:
+    ended, told = threading.Event(), []
+    kept: Any = SimpleNamespace(alive=lambda: True, close=lambda: None)
+    scene._admins[None] = kept
+
+    def hang(scene: Scene, see: Evidence) -> None:
+        see.expect(scene.admin() is kept, "its connection")
+        ended.wait(30)
+        with pytest.raises(NoWay):
+            scene.admin()
+        told.append("refused")
+
+    assert checked(scene, hang, bound_s=0.1)[0] == "unknown"
+    assert scene._admins == {}
+    ended.set()
+    assert wait_until(lambda: bool(told), timeout_s=5)
+
+
+@pytest.mark.parametrize(("bad", "verdict"), [(False, "unknown"), (True, "failed")])
+def test_what_is_left_in_the_cluster_is_told_with_who_first_needed_it(
+    bad: bool, verdict: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def staged(scene: Scene, see: Evidence) -> None:
+        see.expect(bool(scene.stage) and not bad, "something")
+
+    def stays(_stage: Stage) -> None:
+        raise NoStage("It stays.")
+
+    monkeypatch.setattr(Stage, "build", lambda _: None)
+    monkeypatch.setitem(CHECKS, 2, replace(CHECKS[2], run=lambda _, see: see.fine("x")))
+    monkeypatch.setitem(CHECKS, 17, replace(CHECKS[17], run=staged))
+    monkeypatch.setitem(CHECKS, 21, replace(CHECKS[21], run=staged))
+    told: dict[str, list[dict[str, Any]]] = {"gone": [], "stays": []}
+    for name, clear in (("gone", lambda _: None), ("stays", stays)):
+        monkeypatch.setattr(Stage, "clear", clear)
+        run.run_checks(cluster(tmp_path), (2, 17, 21), told[name], intrusive=False, say=print)
+    well = "failed" if bad else "passed"
+    assert [one["verdict"] for one in told["gone"]] == ["passed", well, well]
+    assert [one["verdict"] for one in told["stays"]] == ["passed", verdict, well]
+    assert "what the proof made was not all cleared away: It stays." in told["stays"][1]["seen"]
+
+
+def test_what_cannot_be_removed_keeps_nothing_else(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    removed = []
+
+    def stays(_stage: Stage) -> None:
+        raise NoStage("It stays.")
+
+    monkeypatch.setattr(Stage, "_clear_acls", stays)
+    monkeypatch.setattr(Stage, "_clear_users", lambda _: removed.append("users"))
+    monkeypatch.setattr(Stage, "_clear_topics", lambda _: removed.append("topics"))
+    with pytest.raises(NoStage, match=r"It stays\."):
+        Stage(scene).clear()
+    assert removed == ["users", "topics"]
+
+
+@pytest.mark.parametrize(("code", "stays"), [(0, False), (91, False), (31, True)])
+def test_a_user_that_is_gone_already_is_no_refusal(
+    code: int, stays: bool, scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = SimpleNamespace(user="kastellan-sec-x", credential_infos=[SimpleNamespace(mechanism=2)])
+    answers = iter([[known], [SimpleNamespace(error_code=code, error_message="")]])
+    admin = SimpleNamespace(ask=lambda *_: SimpleNamespace(results=next(answers)))
+    monkeypatch.setattr(Stage, "admin", admin)
+    with pytest.raises(NoStage) if stays else contextlib.nullcontext():
+        Stage(scene).remove_users(["kastellan-sec-x"])
+
+
 def test_what_does_not_apply_says_why(scene: Scene) -> None:
     def nothing(_scene: Scene, see: Evidence) -> None:
         see.fine("x")
@@ -114,6 +190,35 @@ def test_what_does_not_apply_says_why(scene: Scene) -> None:
     )  # fmt: skip
     assert checked(scene, nothing, intrusive=True, consent=False) == ("not-applicable", [run.NO_CONSENT])
     assert checked(scene, nothing, intrusive=True)[0] == "passed"
+
+
+def test_what_could_not_be_seen_counts_though_the_rest_does_not_apply(scene: Scene) -> None:
+    def refuse(_scene: Scene, see: Evidence) -> None:
+        see.twin(False, "silent")  # noqa: FBT003
+        raise NotApplicable("no such listener")
+
+    assert checked(scene, refuse) == ("unknown", ["the positive twin failed: silent"])
+
+
+@pytest.mark.parametrize("mechanisms", [None, [], ["PLAIN"]])
+def test_without_logins_only_checks_about_logins_do_not_apply(
+    mechanisms: list[str] | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, *others = cluster(tmp_path).content["listeners"]
+    listeners = others if mechanisms is None else [client | {"mechanisms": mechanisms}, *others]
+    at_hand = cluster(tmp_path, listeners=listeners)
+    bundle = at_hand.clients_dir / at_hand.admin_user
+    bundle.mkdir(parents=True)
+    (bundle / "librdkafka.json").write_text('{"sasl.password": "x"}')
+
+    def nobody(*_: Any, **__: Any) -> Any:
+        raise NoAnswer("closed")
+
+    monkeypatch.setattr(Scene, "session", nobody)
+    with contextlib.closing(Scene(at_hand)) as scene:
+        found = {n: run.run_check(CHECKS[n], scene, consent=True)["verdict"] for n in (*ABOUT_LOGINS, *NEED_A_LOGIN)}
+    assert {n for n in found if found[n] == "not-applicable"} == set(ABOUT_LOGINS)
+    assert {found[n] for n in NEED_A_LOGIN} == {"unknown"}
 
 
 def test_what_an_interruption_leaves_out_is_unknown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import contextlib
+import os
 import subprocess
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -10,9 +12,11 @@ from urllib.parse import quote
 import pytest
 
 from tests.unit.validate.control import cluster
-from validate.security import look, software, traces
+from validate.security import authorization_rules, look, run, software, traces
 from validate.security.certificates import names_of, subject_for
-from validate.security.stage import Acl
+from validate.security.registry import CHECKS
+from validate.security.scene import Scene
+from validate.security.stage import DENIED, Acl
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,10 +52,65 @@ def test_here_a_secret_in_a_report_is_found_and_one_in_its_own_bundle_is_not(tmp
     bundle = tmp_path / "clients" / "usercc"
     bundle.mkdir(parents=True)
     (bundle / "librdkafka.json").write_text(f'{{"sasl.password": "{SECRET}"}}')
-    assert traces.here(at_hand, {"password of usercc": SECRET})[0] == []
+    assert traces.here(at_hand, {"password of usercc": SECRET}).found == []
     (tmp_path / "runs").mkdir()
     (tmp_path / "runs" / "run.log").write_text(f"login with {SECRET.encode().hex()}")
-    assert traces.here(at_hand, {"password of usercc": SECRET})[0] == ["password of usercc in runs/run.log"]
+    assert traces.here(at_hand, {"password of usercc": SECRET}).found == ["password of usercc in runs/run.log"]
+
+
+def test_here_what_is_beyond_a_bound_is_named_and_what_matters_most_comes_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = tmp_path / ".kastellan" / "local"
+    ledger = state / "runs" / "one" / "ledger"
+    pulumi = tmp_path / ".kastellan" / "pulumi" / "stacks"
+    for folder in (ledger, pulumi, pulumi.parent / "home" / "plugins"):
+        folder.mkdir(parents=True)
+    at_hand = cluster(state, operations={"restart": {"argv": ["true"], "cwd": "../.."}})
+    (state / "large.log").write_bytes(b"x" * 3001)
+    (pulumi / "local.json").write_text(SECRET)
+    (pulumi.parent / "home" / "plugins" / "program").write_bytes(b"x" * 3001)
+    for name in ("a", "b", "c"):
+        (ledger / name).write_bytes(b"x" * 1000)
+    monkeypatch.setattr(traces, "FILE_MOST", 3000)
+    monkeypatch.setattr(traces, "LEDGERS_MOST", 1500)
+    (state / "cluster.json").unlink()
+    seen = traces.here(at_hand, {"password of usercc": SECRET})
+    assert (seen.left, seen.ledgers_left) == (["large.log"], 1)
+    assert seen.found == ["password of usercc in Pulumi's state (local.json)"]
+    monkeypatch.setattr(traces, "TOTAL_MOST", 1)
+    seen = traces.here(at_hand, {"password of usercc": SECRET})
+    assert (seen.left, seen.found) == (["1 files of local"], ["password of usercc in Pulumi's state (local.json)"])
+
+
+def test_without_a_secret_at_hand_nothing_is_known(tmp_path: Path) -> None:
+    at_hand = cluster(tmp_path, users=[], operations={})
+    with contextlib.closing(Scene(at_hand)) as scene:
+        for number in (59,):
+            result = run.run_check(CHECKS[number], scene, consent=True)
+            assert result["verdict"] == "unknown"
+            assert "no secret is at hand" in result["seen"][0]
+
+
+def test_a_denial_is_found_in_a_log_that_is_open_and_one_of_another_run_is_not(tmp_path: Path) -> None:
+    said = f"INFO Principal = User:{DENIED} is Denied operation = READ on resource = Topic:LITERAL:"
+    (tmp_path / "systemctl").write_text(f"#!/bin/sh\necho {os.getpid()}\n")
+    (tmp_path / "systemctl").chmod(0o755)
+
+    def lines(topic: str) -> list[str]:
+        script = authorization_rules.denials("kafka", topic)
+        environment = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+        done = subprocess.run(
+            ["bash", "-s"], input=script, env=environment, capture_output=True, text=True, check=True
+        )  # fmt: skip
+        return done.stdout.splitlines()
+
+    with (tmp_path / "authorizer.log").open("w") as log:
+        log.write(f"{said}earlier for request = Fetch\n{said}now for request = Fetch\n{said}later for request\n")
+        log.flush()
+        assert lines("now") == [f"{said}now for request = Fetch"]
+        assert lines("never") == []
+    assert lines("now") == []
 
 
 def test_the_look_is_good_bash_and_its_parts_are_read_back() -> None:

@@ -1,0 +1,116 @@
+"""Checks of logins on a broker made up for them: what it says, and how late."""
+
+from __future__ import annotations
+
+import contextlib
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, Self
+
+import pytest
+
+from tests.unit.validate.control import cluster
+from validate.security import authentication, run
+from validate.security.registry import CHECKS, Evidence
+from validate.security.scene import Scene
+from validate.security.transport_certificates import turned_away
+from validate.security.wire import LOGIN_FAILED, NONE, Login, NoAnswer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+REFUSED, LET_IN = Login(LOGIN_FAILED, "Authentication failed"), Login(NONE)
+
+
+@pytest.fixture
+def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Scene]:
+    monkeypatch.setattr(Scene, "password", lambda *_: "right")
+    with contextlib.closing(Scene(cluster(tmp_path))) as made:
+        yield made
+
+
+def checked(scene: Scene, number: int) -> tuple[str, list[str]]:
+    result = run.run_check(CHECKS[number], scene, consent=True)
+    return result["verdict"], result["seen"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right", "verdict"),
+    [
+        ((0.12, REFUSED), (0.02, LET_IN), "passed"),
+        ((0.12, REFUSED), (0.11, LET_IN), "failed"),  # a slow broker is no delay
+        ((0.12, REFUSED), (0.02, REFUSED), "unknown"),
+        ((0.12, LET_IN), (0.02, LET_IN), "failed"),
+    ],
+)
+def test_a_failed_login_is_late_against_right_ones_alone(
+    wrong: Any, right: Any, verdict: str, scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(authentication, "timed", lambda *said: right if said[-1] == "right" else wrong)
+    assert checked(scene, 22)[0] == verdict
+
+
+SILENT = "silent until the time was over"
+
+
+@pytest.mark.parametrize(
+    ("said", "verdict"),
+    [
+        ("closed without an answer", "passed"),
+        (SILENT, "unknown"),
+        ("[Errno 111] Connection refused", "unknown"),
+        ("timed out", "unknown"),
+        ("", "failed"),
+    ],
+)
+def test_silence_and_dead_ports_are_no_refusals(said: str, verdict: str) -> None:
+    see = Evidence()
+    turned_away(see, "broker-1", said)
+    assert see.verdict == verdict
+
+
+class Broker:
+    """In place of a session: it says the same to whatever it is asked."""
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def no_answer(self, *_: Any) -> Any:
+        raise NoAnswer(self.why)
+
+    ask = login = no_answer
+
+
+def talking(monkeypatch: pytest.MonkeyPatch, why: str, twin: str = "") -> None:
+    """Brokers that answer nobody, and this way; where nothing else is asked all is well."""
+    monkeypatch.setattr(Scene, "session", lambda *_, **__: Broker(why))
+    monkeypatch.setattr(Scene, "admin", lambda *_: SimpleNamespace(ask=lambda *_: SimpleNamespace(topics=[1])))
+    monkeypatch.setattr(Scene, "stage", SimpleNamespace(acls=list, clear=lambda: None))
+    monkeypatch.setattr(authentication, "right_login", lambda *_: None)
+    monkeypatch.setattr(authentication, "certificate_for", lambda *_: None)
+    monkeypatch.setattr(authentication, "greeted", lambda *_: twin)
+
+
+@pytest.mark.parametrize("number", [19, 26])
+def test_who_is_not_answered_is_refused_only_by_somebody_who_closes(
+    number: int, scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    talking(monkeypatch, "closed without an answer")
+    assert checked(scene, number)[0] == "passed"
+    talking(monkeypatch, SILENT)
+    assert checked(scene, number)[0] == "unknown"
+
+
+def test_each_listener_that_answers_nobody_without_a_name_has_its_twin(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    talking(monkeypatch, "closed without an answer", twin="[Errno 111] Connection refused")
+    verdict, seen = checked(scene, 26)
+    assert verdict == "unknown"
+    assert seen[0].startswith("the positive twin failed: broker-1 CLIENT 9092")

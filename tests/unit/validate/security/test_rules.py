@@ -1,0 +1,111 @@
+"""Checks of rules and traces on a cluster made up for them: what they take for shown, and what not."""
+
+from __future__ import annotations
+
+import contextlib
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, Self
+
+import pytest
+
+from tests.unit.validate.control import cluster
+from validate.security import authorization_rules, controller, run, traces
+from validate.security.registry import CHECKS
+from validate.security.scene import Scene
+from validate.security.stage import TOPIC, Acl
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+ANSWERED, DENIED, UNKNOWN_TOPIC = [0], [31], [3]
+
+
+class Door:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Scene]:
+    stage = SimpleNamespace(acls=list, clear=lambda: None, session=lambda *_: Door(), admin=None)
+    monkeypatch.setattr(Scene, "stage", stage)
+    monkeypatch.setattr(Scene, "configs", lambda *_: {"auto.create.topics.enable": "false"})
+    with contextlib.closing(Scene(cluster(tmp_path))) as made:
+        yield made
+
+
+def checked(scene: Scene, number: int) -> tuple[str, list[str]]:
+    result = run.run_check(CHECKS[number], scene, consent=True)
+    return result["verdict"], result["seen"]
+
+
+@pytest.mark.parametrize("comes", [False, True])
+def test_a_topic_that_comes_after_the_answer_is_seen(
+    comes: bool, scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Brokers say that there is none while they make it."""
+    heard: list[str] = []
+
+    def asked(_session: Any, question: Any) -> list[int]:
+        topic = question.make().topics[0][0]
+        heard.append(topic)
+        made = topic == TOPIC or (comes and heard.count(topic) > len(scene.cluster.brokers) + 1)
+        return ANSWERED if made else UNKNOWN_TOPIC
+
+    monkeypatch.setattr(authorization_rules, "asked", asked)
+    monkeypatch.setattr(authorization_rules, "COMES_ABOUT_S", 0.5)
+    verdict, seen = checked(scene, 47)
+    assert verdict == ("failed" if comes else "passed"), seen
+
+
+@pytest.mark.parametrize(
+    ("given", "hosts", "ruled", "verdict"),
+    [
+        ("admin;broker-1;broker-2;broker-3;broker-4", 4, [], "passed"),
+        ("admin;broker-1;broker-2;broker-3;broker-4;usercc", 4, [], "failed"),
+        ("admin;broker-1;broker-2;broker-3;broker-4", 3, [], "unknown"),
+        ("admin;broker-1;broker-2;broker-3;broker-4", 0, ["admin", "usercc", "validator"], "unknown"),
+    ],
+)
+def test_super_users_need_both_witnesses(
+    given: str, hosts: int, ruled: list[str], verdict: str, scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line = "super.users=" + ";".join(f"User:{name}" for name in given.split(";"))
+    look = SimpleNamespace(lines=lambda _: [line])
+    scene.looks = {host.name: look for host in scene.cluster.hosts[:hosts]}  # type: ignore[misc]
+    scene.stage.acls = lambda: [Acl(user, "Cluster", "kafka-cluster", "Alter") for user in ruled]  # type: ignore[method-assign]
+    monkeypatch.setattr(Scene, "password", lambda *_: "x")
+    monkeypatch.setattr(Scene, "logged_in", lambda _scene, user, *_: contextlib.nullcontext(user))
+    monkeypatch.setattr(authorization_rules, "asked", lambda user, _: ANSWERED if user == "admin" else DENIED)
+    got, seen = checked(scene, 45)
+    assert got == verdict, seen
+
+
+FOUND = [f"{traces.KNOWN} in processes"]
+
+
+@pytest.mark.parametrize(
+    ("password", "found", "journal", "verdict"),
+    [
+        ("long-enough", FOUND, "1\n0", "passed"),
+        ("", FOUND, "1\n0", "unknown"),
+        ("short", FOUND, "1\n0", "unknown"),
+        ("long-enough", [], "1\n0", "unknown"),
+        ("long-enough", FOUND, "0\n0", "unknown"),
+        ("long-enough", FOUND, "", "unknown"),
+        ("long-enough", FOUND, "1\n2", "failed"),
+        ("long-enough", [*FOUND, "admin in journal"], "1\n0", "failed"),
+    ],
+)
+def test_no_trace_counts_only_where_traces_would_be_seen(
+    password: str, found: list[str], journal: str, verdict: str, scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Scene, "password", lambda *_: password)
+    monkeypatch.setattr(traces, "on_host", lambda *_: found)
+    monkeypatch.setattr(controller, "over_ssh", lambda *_, **__: journal)
+    got, seen = checked(scene, 53)
+    assert got == verdict, seen
