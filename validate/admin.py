@@ -16,6 +16,7 @@ from confluent_kafka.cimpl import NewTopic
 
 from common.errors import KastellanError, UsageError
 from common.wait import wait_until
+from validate.groups import java_hash
 from validate.quorum import ClusterSilent, ask_quorum
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ TOPIC_BOUND_S = 60.0
 ERRORS_KEPT = 50
 GLANCE_S = 1.0
 OFFSETS_TOPIC = "__consumer_offsets"
-HASH_BITS = 32
 
 SILENT = logging.getLogger("validate.admin")
 SILENT.addHandler(logging.NullHandler())
@@ -53,14 +53,6 @@ class Partition:
     @property
     def whole(self) -> bool:
         return self.leader >= 0 and set(self.in_sync) == set(self.replicas)
-
-
-def java_hash(text: str) -> int:
-    """String.hashCode without its sign, as Kafka takes it to find a group's coordinator."""
-    value = 0
-    for unit in text.encode("ascii"):
-        value = (31 * value + unit) % (1 << HASH_BITS)
-    return value & 0x7FFFFFFF
 
 
 class Admin:

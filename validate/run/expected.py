@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from validate.act import groups
-from validate.admin import java_hash
+from validate.groups import java_hash
 from validate.run.load import PROBE_TIMEOUT_MS
 
 if TYPE_CHECKING:

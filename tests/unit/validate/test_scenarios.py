@@ -12,8 +12,9 @@ import yaml
 from common.errors import UsageError
 from tests.unit.validate.control import cluster, partitions
 from validate import scenario as scenarios
-from validate.admin import Admin, Partition, java_hash
+from validate.admin import Admin, Partition
 from validate.expect import parse as parse_expectation
+from validate.groups import java_hash
 from validate.quorum import ClusterSilent
 from validate.run.expected import Expectation, blocked_groups, forecast, keeps_quorum
 from validate.run.runner import Wish, chosen
