@@ -14,6 +14,7 @@ import yaml
 from pyspark.sql import functions as f
 
 from common.errors import UsageError
+from common.texts import TextError, from_yaml
 from validate.checks.finding import VIOLATION
 
 if TYPE_CHECKING:
@@ -87,12 +88,12 @@ class Expectation:
 def load(path: Path) -> Expectation:
     """Read an expectation file; every mistake in it is a usage error that names the place."""
     try:
-        content = yaml.load(path.read_text(encoding="utf-8"), Loader=_StrictLoader)  # noqa: S506  a SafeLoader
+        content = from_yaml(path.read_text(encoding="utf-8"), _StrictLoader)
     except OSError as error:
         raise UsageError(
             f"The expectation {str(path)!r} cannot be read.", details=str(error), resolution="Name a readable file."
         ) from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except (TextError, UnicodeDecodeError) as error:
         raise UsageError(
             f"The expectation {str(path)!r} is no YAML.",
             details=str(error),

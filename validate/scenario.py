@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
-import yaml
 
 from common.errors import UsageError
 from common.names import nearest
+from common.texts import TextError, from_yaml
 from validate import act
 from validate.act import Act
 from validate.faults.errors import FaultError
@@ -186,8 +186,8 @@ def load(name: str, folder: Path = FOLDER) -> Scenario:
             resolution=nearest(name, ids(folder)).capitalize(),
         )
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        content = from_yaml(path.read_text(encoding="utf-8"))
+    except (TextError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} is no YAML.", details=str(error), resolution="Mend it.") from error
     return parse(name, content, place=str(path))
 
