@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass, field
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import jsonschema
 import yaml
 from pyspark.sql import functions as f
 
 from common.errors import UsageError
 from common.texts import TextError, from_yaml
 from validate.checks.finding import VIOLATION
+from validate.form import best, mistakes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -104,9 +103,9 @@ def load(path: Path) -> Expectation:
 
 def parse(content: Any, *, name: str = "the expectation") -> Expectation:
     """Check against the schema, then for what can never be met."""
-    schema = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
-    error = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(schema).iter_errors(content))
-    if error is not None:
+    errors = mistakes(content, SCHEMA_FILE)
+    if errors:
+        error = best(errors)
         where = "/".join(map(str, error.absolute_path)) or "at the top"
         raise UsageError(
             f"Wrong in {name}: {where}.",

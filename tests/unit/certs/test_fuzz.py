@@ -42,8 +42,8 @@ NAME = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "broker-1")])
 
 def request(key: Any) -> x509.CertificateSigningRequest:
     algorithm = None if isinstance(key, ed25519.Ed25519PrivateKey) else hashes.SHA256()
-    steady = {"ecdsa_deterministic": True} if isinstance(key, ec.EllipticCurvePrivateKey) else {}
-    return x509.CertificateSigningRequestBuilder().subject_name(NAME).sign(key, algorithm, **steady)
+    steady = True if isinstance(key, ec.EllipticCurvePrivateKey) else None
+    return x509.CertificateSigningRequestBuilder().subject_name(NAME).sign(key, algorithm, ecdsa_deterministic=steady)
 
 
 @cache
