@@ -209,11 +209,22 @@ def _distribution(context: Context) -> list[str]:
     return []
 
 
+def _waivers(context: Context) -> list[str]:
+    problems = []
+    for number, waiver in enumerate(context.get("waivers") or ()):
+        where = f"kafka_security_waivers[{number}]"
+        if set(waiver) != {"check", "reason"} or not is_whole(waiver["check"]):
+            problems.append(f"{where} must have check, a number, and reason, e.g. {{check: 64, reason: 'jump host'}}.")
+        elif not str(waiver["reason"] or "").strip():
+            problems.append(f"{where} waives check {waiver['check']} without a reason: say why it may fail.")
+    return problems
+
+
 # What is misspelt comes first and alone: the others would stumble over it.
 FORM_RULES: tuple[Callable[[Context], list[str]], ...] = (_choices, item_problems)
 INVENTORY_RULES: tuple[Callable[[Context], list[str]], ...] = (
     _version, zookeeper_properties.mode_problems, _node_ids, _roles, _listeners, _mechanisms, _people, _topics, _config,
-    _distribution,
+    _distribution, _waivers,
 )  # fmt: skip
 
 

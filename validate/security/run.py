@@ -22,11 +22,13 @@ from validate.security.registry import (
     FAILED,
     NOT_APPLICABLE,
     UNKNOWN,
+    WAIVED,
     Check,
     Evidence,
     NotApplicable,
 )
 from validate.security.scene import Scene
+from validate.security.waivers import apply, waivers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -59,14 +61,15 @@ def run_checks(
     say: Callable[[str], None],
 ) -> None:
     """Fills `results` with what run.json and the report hold of each; what an interruption leaves out is unknown."""
-    consent = intrusive or cluster.faults_allowed
+    consent, waived = intrusive or cluster.faults_allowed, waivers(cluster)
     results += [_told(CHECKS[number], UNKNOWN, ["it was not run to its end"], 0.0) for number in numbers]
     staged, scene = 0, Scene(cluster)
     try:
         for place, number in enumerate(numbers):
             result = results[place] = run_check(CHECKS[number], scene, consent=consent)
+            apply(result, waived.get(number))
             say(f"  {number:2} {result['verdict']:14} {result['title']} ({result['duration_s']:.1f} s)")
-            if result["verdict"] in {FAILED, UNKNOWN}:
+            if result["verdict"] in {FAILED, UNKNOWN, WAIVED}:
                 say(f"     because {result['seen'][0]}")
             staged = staged if scene.touched else place + 1
     finally:
