@@ -1,4 +1,4 @@
-"""Checks that may fail because somebody said why (`security_waivers` of cluster.json): told as waived, never as passed."""
+"""Checks that may fail because cluster.json says why (`security_waivers`): told as waived, never as passed."""
 
 from __future__ import annotations
 

@@ -51,11 +51,10 @@ def test_without_waivers_there_are_none(tmp_path: Path) -> None:
 
 def ran(monkeypatch: pytest.MonkeyPatch, folder: Path, does: Callable[[Any, Evidence], None]) -> dict[str, Any]:
     """Check 64 does this instead, and is waived."""
-    made = Check(**{**CHECKS[64].__dict__, "run": does})
-    monkeypatch.setitem(CHECKS, 64, made)
-    monkeypatch.setattr(run, "Scene", lambda _: SimpleNamespace(
-        cluster=described, touched=False, close=lambda: "", leave_behind=lambda _: None))  # fmt: skip
     described = cluster(folder, security_waivers=[{"check": 64, "reason": REASON}])
+    scene = SimpleNamespace(cluster=described, touched=False, close=lambda: "", leave_behind=lambda _: None)
+    monkeypatch.setitem(CHECKS, 64, Check(**{**CHECKS[64].__dict__, "run": does}))
+    monkeypatch.setattr(run, "Scene", lambda _: scene)
     results: list[dict[str, Any]] = []
     run.run_checks(described, [64], results, intrusive=False, say=lambda _: None)
     return results[0]
