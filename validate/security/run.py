@@ -7,6 +7,7 @@ import time
 import traceback
 from typing import TYPE_CHECKING, Any
 
+from common.errors import KastellanError
 from validate.security import (
     authentication,
     authorization,
@@ -29,6 +30,7 @@ from validate.security.registry import (
 )
 from validate.security.scene import Scene
 from validate.security.waivers import apply, waivers
+from validate.security.wire import NoAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -122,6 +124,10 @@ def _bounded(one: Check, scene: Scene) -> tuple[str, list[str]]:
             one.run(scene, evidence)
         except NotApplicable as reason:
             refused.append(str(reason))
+        except (KastellanError, NoAnswer) as reason:  # said on purpose: there is no way to look, and why
+            evidence.unknown(" ".join(str(reason).split()))
+        except OSError as error:
+            evidence.unknown(f"nobody was reached: {' '.join(str(error).split()) or type(error).__name__}")
         except Exception as error:  # noqa: BLE001  a crash is unknown, never passed
             place = traceback.extract_tb(error.__traceback__)[-1]
             told = " ".join(str(error).split()) or "no words"
