@@ -75,12 +75,9 @@ def _checks(before: Row, after: Row) -> list[Row]:
         if was != now:
             worse = _CHECK_RANK[now] > max(_CHECK_RANK[was], _CHECK_RANK[words.PASSED])
             rows.append(_row(f"security {number}", "verdict", was, now, worse=worse))
-    alone = [
-        ", ".join(map(str, sorted(one - other)))
-        for one, other in ((olds.keys(), news.keys()), (news.keys(), olds.keys()))
-    ]
-    if olds and news and any(alone):
-        rows.append(_row("security", "checks of one run alone", *(told or None for told in alone), worse=False))
+    gone, come = (", ".join(map(str, sorted(these))) or None for these in (olds.keys() - news, news.keys() - olds))
+    if olds and news and (gone or come):
+        rows.append(_row("security", "checks of one run alone", gone, come, worse=False))
     bad = [n for n in sorted(news.keys() - olds.keys()) if news[n] in {words.FAILED, words.UNKNOWN}]
     return rows + [_row(f"security {number}", "verdict", None, news[number], worse=True) for number in bad]
 

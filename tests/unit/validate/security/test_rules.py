@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import pytest
 
 from tests.unit.validate.control import cluster
-from validate.security import authorization_rules, controller, run, traces
+from validate.security import authorization_rules, controller, run, tls, traces
 from validate.security.registry import CHECKS
 from validate.security.scene import Scene
 from validate.security.stage import TOPIC, Acl
@@ -101,7 +101,7 @@ def test_controllers_without_an_ordinary_user_to_try(
     monkeypatch.setattr(Scene, "ca", tmp_path / "ca.pem")
     monkeypatch.setattr(Scene, "certificate", lambda _, user: user)
     monkeypatch.setattr(Scene, "session", lambda _scene, _target, user: contextlib.nullcontext(user))
-    monkeypatch.setattr(controller.tls, "context", lambda _ca, user: user)
+    monkeypatch.setattr(tls, "context", lambda _ca, user: user)
     monkeypatch.setattr(controller, "greeted", lambda *_: unnamed)
     monkeypatch.setattr(controller, "asked", lambda user, _: ANSWERED if user == "admin" else DENIED)
     with contextlib.closing(Scene(cluster(tmp_path, users=users, super_users=["admin"]))) as made:
