@@ -36,14 +36,31 @@ def parse(entries: Sequence[dict[str, Any]], place: str) -> tuple[Act, ...]:
     acts = tuple(_act(entry) for entry in entries)
     living: set[str] = set()
     ever: set[str] = set()
+    owners: dict[tuple[str, Any], str] = {}
     for number, act in enumerate(acts, 1):
         _check(act, living, ever, f"{place}: act {number}")
         if act.verb == "start":
+            _own(act, living, owners, f"{place}: act {number}")
             living.add(act.who)
             ever.add(act.who)
         elif act.verb in {"kill", "stop"} or act.what in {"died", "done"}:
             living.discard(act.who)
     return acts
+
+
+def _own(act: Act, living: Collection[str], owners: dict[tuple[str, Any], str], place: str) -> None:
+    """A static member's id belongs to one living process: the group would push the other out."""
+    instance = act.settings.get("instance_id")
+    if instance is None:
+        return
+    owner = owners.get((act.group, instance))
+    if owner in living:
+        raise UsageError(
+            f"Wrong in {place}: {act.who} has the instance id {instance!r} of {owner}, which is alive.",
+            details="Of two owners of a static member, the group pushes one out.",
+            resolution=f"Let {owner} end first, or give {act.who} an id of its own.",
+        )
+    owners[act.group, instance] = act.who
 
 
 def repeated(rounds: dict[str, Any] | None) -> list[dict[str, Any]]:

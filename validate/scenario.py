@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import jsonschema
-import yaml
-
 from common.errors import UsageError
 from common.names import nearest
+from common.texts import TextError, from_yaml
 from validate import act
 from validate.act import Act
 from validate.faults.errors import FaultError
 from validate.faults.kinds import KINDS, with_defaults
+from validate.form import best, mistakes
 from validate.workload.spec import ConsumerSpec, ProducerSpec, StorerSpec, TransformerSpec
 
 FOLDER = Path(__file__).with_name("scenarios")
@@ -186,8 +184,8 @@ def load(name: str, folder: Path = FOLDER) -> Scenario:
             resolution=nearest(name, ids(folder)).capitalize(),
         )
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        content = from_yaml(path.read_text(encoding="utf-8"))
+    except (TextError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} is no YAML.", details=str(error), resolution="Mend it.") from error
     return parse(name, content, place=str(path))
 
@@ -231,10 +229,10 @@ def _step(entry: dict[str, Any]) -> Step:
 
 
 def _check_form(content: Any, place: str) -> None:
-    schema = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
-    error = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(schema).iter_errors(content))
-    if error is None:
+    errors = mistakes(content, SCHEMA_FILE)
+    if not errors:
         return
+    error = best(errors)
     where = "/".join(map(str, error.absolute_path)) or "at the top"
     if error.validator == "additionalProperties" and isinstance(error.instance, dict):
         known = error.schema.get("properties", {}) if isinstance(error.schema, dict) else {}
@@ -255,8 +253,7 @@ def _check_sense(scenario: Scenario, place: str) -> None:
         if step.overlaps and (step is scenario.all_steps[-1] or step.fault is None or step.times > 1 or scenario.mix):
             _never(place, "a step overlaps with the next: it must be a fault, played once, and not the last")
     for topic in scenario.topics:
-        if topic.min_in_sync > topic.replication:
-            _never(place, f"topic {topic.name} has min.insync.replicas {topic.min_in_sync}, above its replication")
+        _check_topic(topic, place)
     if scenario.workload.kind == "bulk" and not scenario.workload.count:
         _never(place, "a bulk load needs a count")
     if (scenario.workload.kind == "clients") != bool(scenario.acts):
@@ -269,6 +266,14 @@ def _check_sense(scenario: Scenario, place: str) -> None:
         from validate.expect import parse as parse_expectation  # noqa: PLC0415  it brings Spark's modules
 
         parse_expectation({"anomalies": scenario.expect.anomalies}, name=place)
+
+
+def _check_topic(topic: Topic, place: str) -> None:
+    least = topic.config.get("min.insync.replicas", "1")
+    if not least.isdecimal():
+        _never(place, f"topic {topic.name} has min.insync.replicas {least!r}, which is no number")
+    if topic.min_in_sync > topic.replication:
+        _never(place, f"topic {topic.name} has min.insync.replicas {topic.min_in_sync}, above its replication")
 
 
 def _check_clients(scenario: Scenario) -> None:

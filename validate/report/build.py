@@ -68,7 +68,7 @@ def without_secrets(value: Any, name: str = "") -> Any:
 def _of_run(run: dict[str, Any], scenarios: list[dict[str, Any]]) -> tuple[str, list[str]]:
     """The worst of its scenarios; a run without an end, or in which nothing ran, is at best unknown."""
     reasons = [str(x) for x in run.get("reasons") or []]
-    ran = [x["verdict"] for x in scenarios if x["verdict"] != words.SKIPPED]
+    ran = [x["verdict"] for x in scenarios if x["verdict"] not in {words.SKIPPED, words.WAIVED}]
     if not ran:
         reasons.append("No scenario was run.")
     if not run.get("ended_at"):

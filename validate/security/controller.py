@@ -41,11 +41,14 @@ def controllers(scene: Scene) -> list[Target]:
     fix="client_auth: required on CONTROLLER, the authorizer on controllers.", modes=("kraft",),
 )  # fmt: skip
 def closed_to_clients(scene: Scene, see: Evidence) -> None:
-    user, admin = scene.ordinary_user(), scene.cluster.admin_user
+    try:
+        users, nobody = [scene.ordinary_user()], None
+    except NotApplicable as reason:
+        users, nobody = [], reason
     questions = (requests.quorum(), requests.fetch(METADATA))
     for target in controllers(scene):
         turned_away(see, f"{target}: no certificate", greeted(scene, target, None))
-        for who, well in ((user, False), (admin, True)):
+        for who, well in (*((user, False) for user in users), (scene.cluster.admin_user, True)):
             context = tls.context(scene.ca, scene.certificate(who))
             with scene.session(target, context) as session:
                 for question in questions[:1] if well else questions:
@@ -59,6 +62,8 @@ def closed_to_clients(scene: Scene, see: Evidence) -> None:
                         see.twin(not refused(codes) and set(codes) <= {0, *NOT_LEADER}, told)
                     else:
                         see.expect(refused(codes), told)
+    if nobody:
+        raise nobody
 
 
 @check(

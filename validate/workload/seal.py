@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import struct
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from common.errors import UnreadableError
 from validate.ledger.from_json import arrow_schema
 from validate.ledger.schema import TABLES
 from validate.workload import database, endings, entries, journal
@@ -47,13 +45,16 @@ def _tables(path: Path) -> Tables:
         return {}  # killed before it had even begun
     try:
         opening: dict[str, Any] = json.loads(first.removeprefix(OPENING))
-        return KINDS[opening["kind"]](opening, list(frames))
-    except (KeyError, ValueError, IndexError, TypeError, struct.error) as error:
-        raise UnreadableError(
-            f"The journal {path} makes no sense.",
-            details=f"{type(error).__name__}: {error}",
-            resolution="Seal it with the version of Kastellan that wrote it.",
-        ) from error
+        return {name: _whole(name, table) for name, table in KINDS[opening["kind"]](opening, list(frames)).items()}
+    except journal.NONSENSE as error:
+        raise journal.senseless(path, error) from error
+
+
+def _whole(name: str, table: pa.Table) -> pa.Table:
+    for field in table.schema:
+        if not field.nullable and table.column(field.name).null_count:
+            raise ValueError(f"{name}.{field.name} is null")
+    return table
 
 
 def _of_producer(opening: dict[str, Any], frames: list[bytes]) -> Tables:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import MISSING, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Self, get_type_hints
 
 from common.errors import UsageError
 from common.names import nearest
+from common.texts import TextError, from_json
 from validate.workload.value import DEFAULT_BYTES, check_names
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+# More of anything (records a second, milliseconds) than there will ever be; floats still count in ones there.
+BEYOND_ALL = 2**53
 ACKS = ("0", "1", "all")
 
 
@@ -72,7 +74,7 @@ def _value(kind: str, key: str, given: Any, hint: Any) -> Any:
     if key == "topics" and isinstance(given, list):
         try:
             return [Topic(str(one["name"]), int(one["partitions"])) for one in given]
-        except (TypeError, KeyError, ValueError) as error:
+        except (TypeError, KeyError, ValueError, OverflowError) as error:
             raise UsageError(
                 f"Wrong in the {kind}'s spec: topics.",
                 details=repr(error),
@@ -83,7 +85,7 @@ def _value(kind: str, key: str, given: Any, hint: Any) -> Any:
         pass
     elif given is None and "None" in words:
         return None
-    elif isinstance(given, (int, float)) and "float" in words:
+    elif isinstance(given, (int, float)) and "float" in words and abs(given) < BEYOND_ALL:  # neither is NaN
         return float(given)
     elif any(isinstance(given, t) and t.__name__ in words for t in (bool, int, str, dict, list)):
         return given
@@ -266,6 +268,6 @@ def take(path: Path) -> Any:
         ) from None
     path.unlink()
     try:
-        return json.loads(text)
-    except ValueError as error:
+        return from_json(text)
+    except TextError as error:
         raise UsageError(f"The spec {str(path)!r} is no JSON.", details=str(error), resolution="Mend it.") from None

@@ -80,10 +80,10 @@ def topic_hash(topic: str) -> int:
 def check_names(run_id: str, producer: str, size: int) -> None:
     """Names that would be cut off, or a size without room for the marks, are refused before anything is sent."""
     for what, name, span in (("run_id", run_id, RUN), ("producer", producer, PRODUCER)):
-        if not name or len(name.encode()) > span.width or any(c.isspace() for c in name):
+        if not name or len(name.encode(errors="replace")) > span.width or not name.isprintable() or " " in name:
             raise UsageError(
                 f"{what} {name!r} does not fit into a record's value.",
-                details=f"It may have 1 to {span.width} bytes and no blanks.",
+                details=f"It may have 1 to {span.width} bytes, no blanks and nothing that cannot be printed.",
                 resolution=f"Choose a shorter {what}, e.g. 20261118T070000Z-s42 for a run, writer-1 for a producer.",
             )
     if size < LEAST_BYTES:
