@@ -20,6 +20,7 @@ from validate.run.expected import Expectation
 from validate.run.folder import NOT_APPLICABLE
 from validate.run.isr import IsrWatcher
 from validate.run.load import Load
+from validate.run.looks import look
 from validate.run.own_topics import OwnTopics
 from validate.run.story import Story
 
@@ -195,6 +196,7 @@ def _clients(
     finally:
         expectation.workload_died = not acts.workloads.all_well
         acts.workloads.kill()
+        acts.undo()
 
 
 def _bulk(context: Context, scenario: Scenario, entry: Entry, place: Workplace, ledger: Path) -> None:
@@ -284,6 +286,8 @@ def _look(scenario: Scenario, entry: Entry, ledger: Path, story: Story | None) -
     if scenario.expect.leaderless:
         for told in never_leaderless(ledger):
             entry.settle("unknown", told)
+    if scenario.expect.looks and entry.verdict == "passed":
+        look(scenario, entry, ledger)
     if story is None:
         return
     if scenario.expect.silent:

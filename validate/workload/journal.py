@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 FOLDER = "journals"
 SUFFIX = ".journal"
+OPENING = b"H"  # the first frame of each: what all rows share
 MAGIC = b"KJ"
 MOST_BYTES = 4 * 1024 * 1024  # of one frame: a longer rest of a file is no torn frame but damage
 _HEADER = struct.Struct(">2sII")  # magic, length, crc32 of the content
