@@ -42,7 +42,13 @@ class Lane:
     """One topic and partition: its numbers, its values, and what of it is under way."""
 
     def __init__(
-        self, number: int, topic: str, partition: int, spec: ProducerSpec, total: int | None, texts: list[str] | None
+        self,
+        number: int,
+        topic: str,
+        partition: int,
+        spec: ProducerSpec,
+        total: int | None,
+        texts: list[str] | None = None,
     ) -> None:
         self.number, self.topic, self.partition = number, topic, partition
         self.total = total if texts is None else len(texts)

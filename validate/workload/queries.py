@@ -34,11 +34,16 @@ def written(spark: SparkSession, spec: PipelineSpec) -> DataStreamWriter:
     source = source.options(subscribe=names, startingOffsets="earliest", failOnDataLoss="true")
     if spec.records_per_batch is not None:
         source = source.option("maxOffsetsPerTrigger", spec.records_per_batch)
-    rows = QUERIES[spec.query](_texts(source.load()), _partitions(spec))
-    out = rows.select(*OUTPUT).select(f.col("partition").cast("int").alias("partition"), stamped(spec).alias("value"))
+    out = rows_of(source.load(), spec)
     sink = {f"kafka.{key}": value for key, value in java_settings(spec.client).items()}
     sure = {"kafka.acks": "all", "kafka.enable.idempotence": "true"}
     return out.writeStream.format("kafka").options(**sink, **sure, topic=spec.sink).outputMode("append")
+
+
+def rows_of(records: DataFrame, spec: PipelineSpec) -> DataFrame:
+    """What the query makes of records, as Spark's sink for Kafka takes it."""
+    rows = QUERIES[spec.query](_texts(records), _partitions(spec)).select(*OUTPUT)
+    return rows.select(f.col("partition").cast("int").alias("partition"), stamped(spec).alias("value"))
 
 
 def sink_texts(spark: SparkSession, spec: PipelineSpec) -> DataFrame:
