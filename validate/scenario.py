@@ -119,6 +119,8 @@ class Expected:
     outage: dict[str, float] | str = "measured"
     refused: bool = False
     silent: bool = False
+    moved: bool = False
+    """Whether whoever is hit must lead nothing and be in no in-sync set when the fault ends."""
     leaderless: bool = False
     """Whether some partition must have been seen without a leader."""
     unclean: list[str] = field(default_factory=list)

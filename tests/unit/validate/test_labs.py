@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -17,7 +18,10 @@ from validate import counting
 from validate.act import Act
 from validate.ledger.from_json import arrow_schema
 from validate.run import looks
+from validate.run.checks import not_moved
+from validate.run.expected import Forecast
 from validate.run.processes import Workloads
+from validate.run.story import Window
 from validate.workload.keys import partition_of
 from validate.workload.seal import seal
 from validate.workload.spec import ConsumerSpec, ProducerSpec
@@ -232,3 +236,40 @@ def test_a_choice_that_makes_no_sense_is_refused(changes: dict[str, Any], told: 
 def test_keys_that_make_no_sense_are_refused(changes: dict[str, Any], told: str) -> None:
     with pytest.raises(UsageError, match=told):
         ProducerSpec.parse({**GIVEN, **changes})
+
+
+def described(folder: Path, *rows: tuple[str, int, int, list[int]]) -> Path:
+    lines = [
+        json.dumps({"at": f"2026-01-01T00:00:{at}.000000Z", "topic": "t", "partition": p, "leader": leader, "isr": isr})
+        for at, p, leader, isr in rows
+    ]
+    (folder / "isr.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    return folder
+
+
+WINDOW = Window(
+    datetime(2026, 1, 1, 0, 0, 10, tzinfo=UTC), datetime(2026, 1, 1, 0, 0, 30, tzinfo=UTC),
+    Forecast(frozenset(), frozenset()), frozenset(), frozenset({1}),
+)  # fmt: skip
+BEFORE = (("00", 0, 1, [1, 2, 3]), ("00", 1, 2, [2, 3, 1]), ("00", 2, 2, [2, 3]))
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        ([("20", 0, 2, [2, 3]), ("20", 1, 2, [2, 3])], []),
+        ([("20", 0, 2, [2, 3])], ["t-1: leader 2, in sync [2, 3, 1]"]),
+        ([("20", 0, 2, [2, 3]), ("40", 1, 2, [2, 3])], ["t-1: leader 2, in sync [2, 3, 1]"]),
+        ([("20", 0, 1, [1]), ("20", 1, 2, [2, 3])], ["t-0: leader 1, in sync [1]"]),
+    ],
+)
+def test_who_is_dead_leads_nothing(rows: list[Any], told: list[str], tmp_path: Path) -> None:
+    notes: list[str] = []
+    assert not_moved(described(tmp_path, *BEFORE, *rows), [WINDOW], notes) == told
+    assert notes == ["1 of 3 partitions got another leader, 2 another in-sync set."]
+
+
+def test_a_broker_that_led_nothing_shows_nothing(tmp_path: Path) -> None:
+    rows = [("00", 0, 2, [2, 3, 1]), ("20", 0, 2, [2, 3])]
+    assert not_moved(described(tmp_path, *rows), [WINDOW], []) == ["who was hit led no partition"]
+    assert not_moved(tmp_path, [], []) == ["there was no fault"]
