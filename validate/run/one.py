@@ -25,6 +25,7 @@ from validate.run.own_topics import OwnTopics
 from validate.run.story import Story
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from validate.run.context import Context
@@ -286,7 +287,7 @@ def _look(scenario: Scenario, entry: Entry, ledger: Path, story: Story | None) -
     """What the runner looks up besides the judge: of a broken promise failed, of what was not seen unknown."""
     expect = scenario.expect
     windows = story.windows if story else []
-    looks = (
+    looks: tuple[tuple[object, str, Callable[[], list[str]]], ...] = (
         (expect.leaderless, "unknown", lambda: never_leaderless(ledger)),
         (expect.moved and story, "failed", lambda: not_moved(ledger, windows, entry.notes)),
         (expect.silent and story, "failed", lambda: broke_silence(ledger, windows)),
