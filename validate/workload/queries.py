@@ -112,17 +112,19 @@ def _windows(rows: DataFrame, partitions: int) -> DataFrame:
         "symbol",
     )
     over = trades.withWatermark("at", f"{stocks.LATE_S} seconds").groupBy(
-        f.window("at", f"{stocks.WINDOW_S} seconds").alias("span"), "symbol"
+        f.window("at", f"{stocks.WINDOW_S} seconds"), "symbol"
     )
     counted = over.agg(f.count("*").alias("trades"), f.min("price").alias("low"), f.max("price").alias("high"))
-    start, place = f.unix_timestamp("span.start"), _place(f.col("symbol"), stocks.SYMBOLS)
+    start, place = f.unix_timestamp("window.start"), _place(f.col("symbol"), stocks.SYMBOLS)
     number = ((start - stocks.OPENING_S) / stocks.WINDOW_S).cast("long") * len(stocks.SYMBOLS) + place
     return counted.select(
         (place % partitions).alias("partition"),
         number.alias("seq"),
         _bytes(f.col("trades"), layout.RANDOM_INT.width).alias("random"),
         _bytes(start * 1_000_000, layout.SENT_AT.width).alias("sent"),
-        f.concat_ws(",", start, "trades", "low", "high", "symbol").alias("text"),
+        f.concat_ws(",", *(c.cast("string") for c in (start, *map(f.col, ("trades", "low", "high", "symbol"))))).alias(
+            "text"
+        ),
     )
 
 

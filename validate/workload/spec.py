@@ -115,7 +115,8 @@ class ProducerSpec(Spec):
     batch_bytes: int = 262_144
     compression: str = "none"
     delivery_timeout_ms: int = 120_000
-    request_timeout_ms: int = 30_000
+    request_timeout_ms: int = 30_000  # that a broker may take to be done
+    answer_timeout_ms: int | None = None  # that the client waits for it before it gives the connection up
     count: int | None = None
     block_records: int = 1000  # the most that one reservation holds
     waiting_records: int = 100_000  # sent and not reported, over all partitions
