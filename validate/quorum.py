@@ -61,7 +61,7 @@ def asked(
 def _ask(settings: dict[str, Any], bound_s: float, question: Callable[[Any], Any]) -> Any:
     from kafka.admin import KafkaAdminClient  # noqa: PLC0415  slow to import
 
-    client = KafkaAdminClient(**_translated(settings, bound_s))
+    client = KafkaAdminClient(**translated(settings, bound_s))
     try:
         return question(client)
     finally:
@@ -69,7 +69,7 @@ def _ask(settings: dict[str, Any], bound_s: float, question: Callable[[Any], Any
             client.close()
 
 
-def _translated(settings: dict[str, Any], bound_s: float) -> dict[str, Any]:
+def translated(settings: dict[str, Any], bound_s: float) -> dict[str, Any]:
     """librdkafka's words in kafka-python's."""
     words = {
         "security.protocol": "security_protocol",

@@ -12,6 +12,8 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 from validate.workload import entries
 from validate.workload.choice import Choice
 from validate.workload.settings import SILENT, for_consumer
+from validate.workload.spec import STICKY
+from validate.workload.sticky import Sticky
 from validate.workload.value import text_of
 
 if TYPE_CHECKING:
@@ -45,8 +47,10 @@ class Member:
         heard: dict[str, Any] = {"error_cb": self._on_error}
         if spec.commit == "auto":
             heard["on_commit"] = self._committed_by_itself
-        self._consumer = Consumer({**for_consumer(spec), **heard}, logger=SILENT)
-        self._choice = Choice(spec, self._consumer, self._append)
+        sticky = spec.assignment == STICKY
+        self._consumer: Any = Sticky(spec) if sticky else Consumer({**for_consumer(spec), **heard}, logger=SILENT)
+        chosen: Any = self._consumer  # of the two only librdkafka's is asked for what it reads by its own choice
+        self._choice = Choice(spec, chosen, self._append)
 
     def run(self, ended: Callable[[], bool], idle: Callable[[], None]) -> None:
         self._begin()

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ACKS = ("0", "1", "all")
+STICKY = "sticky"  # the one assignment that librdkafka has not (validate.workload.sticky)
 
 
 @dataclass(frozen=True)
@@ -231,6 +232,15 @@ class ConsumerSpec(Spec):
         if self.batch < 1 or self.commit_every < 1:
             raise self.wrong("batch and commit_every", "must be 1 or more", '"batch": 500, "commit_every": 500')
         self._check_choice()
+        if self.assignment == STICKY and (
+            self.commit not in {"never", "after"} or self.commit_on_revoke or self.settings
+        ):
+            raise self.wrong(
+                "assignment sticky", "needs commits after the work and none on revoke, and takes no settings",
+                '"assignment": "sticky", "commit_on_revoke": false, "commit_interval_ms": 0',
+            )  # fmt: skip
+        if self.assignment == STICKY and (self.places is not None or self.protocol != "classic"):
+            raise self.wrong("assignment sticky", "is for members of a classic group", '"assignment": "sticky"')
 
     def _check_choice(self) -> None:
         """What it reads by its own choice."""
