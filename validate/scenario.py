@@ -14,13 +14,13 @@ from validate.act import Act
 from validate.faults.errors import FaultError
 from validate.faults.kinds import KINDS, with_defaults
 from validate.form import best, mistakes
-from validate.workload.spec import ConsumerSpec, ProducerSpec, StorerSpec, TransformerSpec
+from validate.workload.spec import ConsumerSpec, PipelineSpec, ProducerSpec, StorerSpec, TransformerSpec
 
 FOLDER = Path(__file__).with_name("scenarios")
 SCHEMA_FILE = Path(__file__).with_name("scenario.schema.json")
 COMPUTED = ("failover", "silence")  # outage bounds made of the cluster's own time-outs
 # untried: not yet seen to come out as they say on a live cluster; for who works on them.
-SUITES = ("smoke", "load", "failover", "delivery", "security", "all", "untried")
+SUITES = ("smoke", "load", "failover", "delivery", "lab", "security", "all", "untried")
 # SCENARIOS' defaults: what a living workload does at least.
 PROGRESS = {"acked_per_partition": 200, "phase_s": 10, "in_flight_at_bite": 100}
 BOUNDS = {"phase_s": 90.0, "in_sync_s": 240.0, "catch_up_s": 90.0, "load_s": 900.0, "act_s": 120.0}
@@ -117,12 +117,16 @@ class Expected:
     outage: dict[str, float] | str = "measured"
     refused: bool = False
     silent: bool = False
+    moved: bool = False
+    """Whether whoever is hit must lead nothing and be in no in-sync set when the fault ends."""
     leaderless: bool = False
     """Whether some partition must have been seen without a leader."""
     unclean: list[str] = field(default_factory=list)
     """Topics whose acknowledgements are weak, for a replica that lags may lead them."""
     replicas: bool = False
     """Whether what every broker holds on its disk is compared afterwards."""
+    looks: dict[str, Any] = field(default_factory=dict)
+    """What is looked up besides the judge (validate.run.looks)."""
 
 
 @dataclass(frozen=True)
@@ -161,7 +165,8 @@ class Scenario:
     @property
     def inputs(self) -> tuple[Topic, ...]:
         """What is written by the writers and read by the members: all but what members write themselves."""
-        return tuple(topic for topic in self.topics if topic.name != self.workload.consumer.get("sink"))
+        sinks = {self.workload.consumer.get("sink"), *(act.settings.get("sink") for act in self.acts)}
+        return tuple(topic for topic in self.topics if topic.name not in sinks)
 
     def topic(self, name: str) -> Topic:
         return next(topic for topic in self.topics if topic.name == name)
@@ -283,10 +288,14 @@ def _check_clients(scenario: Scenario) -> None:
     ProducerSpec.parse({**shared, **scenario.workload.sending})
     members = [one for one in scenario.acts if one.verb == "start"] or [Act("start", "reader")]
     for one in members:
+        moment = {"begin_ms": 1} if one.at else {}
         if one.kind == "producer":
-            ProducerSpec.parse({**shared, **scenario.workload.sending, **one.settings})
+            inputs = [{"name": topic.name, "partitions": topic.partitions} for topic in scenario.inputs]
+            ProducerSpec.parse({**shared, **scenario.workload.sending, "topics": inputs, **one.settings})
+        elif one.kind == "pipeline":
+            PipelineSpec.parse({**shared, **one.settings})
         else:
-            SPECS[one.kind].parse({**shared, "group": "group", **scenario.workload.consumer, **one.settings})
+            SPECS[one.kind].parse({**shared, "group": "group", **scenario.workload.consumer, **moment, **one.settings})
 
 
 def _check_outage(scenario: Scenario, place: str) -> None:

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from validate.report import folder, outages, security, series, words
+from validate.report import folder, outages, pictures, security, series, words
 from validate.report.faults import fault_spans, isr_spans
 from validate.report.look import commands
 from validate.report.moments import apart_s
@@ -84,6 +84,7 @@ def _scenario(one: folder.ScenarioFiles, path: Path, cluster: dict[str, Any]) ->
     said = outages.read_findings(one.findings)
     faults, isr = fault_spans(one.faults), isr_spans(one.isr)
     findings = (one.summary or {}).get("findings") or []
+    drawn, not_drawn = pictures.read(one.ledger)
     verdict, reasons = _verdict(one)
     seen = {"faults": faults, "isr": isr, "findings": findings, "ledger": one.ledger.is_dir()}
     return {
@@ -92,7 +93,12 @@ def _scenario(one: folder.ScenarioFiles, path: Path, cluster: dict[str, Any]) ->
         "duration_s": apart_s(entry.get("started_at"), entry.get("ended_at")),
         "verdict": verdict,
         "reasons": reasons,
-        "notes": one.notes + sent.problems + problems + _disagreement(sent, one.summary),
+        "notes": [str(x) for x in entry.get("notes") or []]
+        + one.notes
+        + sent.problems
+        + problems
+        + not_drawn
+        + _disagreement(sent, one.summary),
         "summary": one.summary,
         "more_findings": rare_findings(one.findings, one.summary),
         "counts": _counts(one.summary),
@@ -100,6 +106,7 @@ def _scenario(one: folder.ScenarioFiles, path: Path, cluster: dict[str, Any]) ->
         "settings": sent.settings,
         "phases": [_phase(x) for x in entry.get("phases") or [] if isinstance(x, dict)],
         "timeline": sent.to_json(),
+        "pictures": drawn,
         "faults": faults,
         "outages": outages.table(found, said, one.expect, faults),
         "isr": isr,

@@ -12,8 +12,23 @@ from confluent_kafka import KafkaException
 
 from common.errors import EXIT_FAILED, KastellanError, UsageError
 from common.names import nearest
-from validate.workload import home_consumer, home_probe, home_producer, home_storer, home_transformer
-from validate.workload.spec import ConsumerSpec, ProbeSpec, ProducerSpec, StorerSpec, TransformerSpec, take
+from validate.workload import (
+    home_consumer,
+    home_pipeline,
+    home_probe,
+    home_producer,
+    home_storer,
+    home_transformer,
+)
+from validate.workload.spec import (
+    ConsumerSpec,
+    PipelineSpec,
+    ProbeSpec,
+    ProducerSpec,
+    StorerSpec,
+    TransformerSpec,
+    take,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,6 +37,7 @@ if TYPE_CHECKING:
 KINDS: dict[str, Callable[[Any], None]] = {
     "producer": lambda given: home_producer.run(ProducerSpec.parse(given)),
     "consumer": lambda given: home_consumer.run(ConsumerSpec.parse(given)),
+    "pipeline": lambda given: home_pipeline.run(PipelineSpec.parse(given)),
     "probe": lambda given: home_probe.run(ProbeSpec.parse(given)),
     "storer": lambda given: home_storer.run(StorerSpec.parse(given)),
     "transformer": lambda given: home_transformer.run(TransformerSpec.parse(given)),

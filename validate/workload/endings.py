@@ -13,7 +13,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from validate.workload import entries, journal
-from validate.workload.home import OPENING
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -66,7 +65,7 @@ def ending(asked: dict[tuple[str, int], int] | None, begun_us: int, sights: list
 
 def _life(path: Path) -> Life | None:
     frames = list(journal.read(path))
-    opening = json.loads(frames[0].removeprefix(OPENING)) if frames else {}
+    opening = json.loads(frames[0].removeprefix(journal.OPENING)) if frames else {}
     return (path, opening, frames[1:]) if opening.get("kind") == "transformer" else None
 
 

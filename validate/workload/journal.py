@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 FOLDER = "journals"
 SUFFIX = ".journal"
+OPENING = b"H"  # the first frame of each: what all rows share
 MAGIC = b"KJ"
 MOST_BYTES = 4 * 1024 * 1024  # of one frame: a longer rest of a file is no torn frame but damage
 # What frames that some other program wrote make a reader of them raise.

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from validate.ledger.from_json import arrow_schema
 from validate.workload.block import NO_REPORT, Block
+from validate.workload.keys import keys_of
 from validate.workload.outcome import ACKED
 
 SENT = arrow_schema("sent")
@@ -26,6 +27,8 @@ class Identity:
     idempotent: bool
     max_in_flight: int
     clock: str | None
+    keyed: dict[str, Any] | None = None
+    """What its keys are made of (validate.workload.keys)."""
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -34,8 +37,9 @@ class Identity:
 class Rows:
     """Rows of one topic and partition, gathered block by block."""
 
-    def __init__(self, identity: Identity, topic: str, partition: int) -> None:
+    def __init__(self, identity: Identity, topic: str, partition: int, partitions: int = 1) -> None:
         self._identity, self._topic, self._partition = identity, topic, partition
+        self._keys = keys_of(identity.keyed, partition, partitions) if identity.keyed else []
         self._seqs, self._attempts, self._invoked = array("q"), array("q"), array("q")
         self._crcs, self._randoms = array("I"), array("I")
         self._offsets, self._dones = array("q"), array("q")
@@ -75,9 +79,7 @@ class Rows:
             "max_in_flight": _same(same.max_in_flight, n),
             "seq": _longs(self._seqs),
             "attempt": _longs(self._attempts),
-            "value_null": _same(False, n),  # noqa: FBT003  a value of the column
-            "value_crc": pa.array(self._crcs, pa.uint32()).cast(pa.int64()),
-            "random_int": pa.array(self._randoms, pa.uint32()).cast(pa.int64()),
+            **self._content(n),
             "invoked_at": _longs(self._invoked).cast(SENT.field("invoked_at").type),
             "done_at": _null_if(pc.equal(dones, NO_REPORT), dones).cast(SENT.field("done_at").type),
             "outcome": _same(ACKED, n) if outcomes is None else pa.array(outcomes, pa.string()),
@@ -90,6 +92,18 @@ class Rows:
         return pa.RecordBatch.from_arrays(
             [a if a.type == f.type else a.cast(f.type) for a, f in zip(arrays, SENT, strict=True)], schema=SENT
         )
+
+    def _content(self, n: int) -> dict[str, Any]:
+        """Of a record without a value nothing but its key is known to the ledger."""
+        keys = {"key": pa.array([self._keys[seq % len(self._keys)] for seq in self._seqs])} if self._keys else {}
+        if self._identity.keyed and self._identity.keyed["null"]:
+            return {**keys, "value_null": _same(True, n)}  # noqa: FBT003  a value of the column
+        return {
+            **keys,
+            "value_null": _same(False, n),  # noqa: FBT003
+            "value_crc": pa.array(self._crcs, pa.uint32()).cast(pa.int64()),
+            "random_int": pa.array(self._randoms, pa.uint32()).cast(pa.int64()),
+        }
 
 
 def _same(value: Any, count: int) -> pa.Array:

@@ -8,6 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, get_type_hints
 from common.errors import UsageError
 from common.names import nearest
 from common.texts import TextError, from_json
+from validate.sample import SAMPLES
+from validate.workload.keys import WAYS
+from validate.workload.plot import PLOTS
+from validate.workload.promised import QUERIES
 from validate.workload.value import DEFAULT_BYTES, check_names
 
 if TYPE_CHECKING:
@@ -16,6 +20,7 @@ if TYPE_CHECKING:
 # More of anything (records a second, milliseconds) than there will ever be; floats still count in ones there.
 BEYOND_ALL = 2**53
 ACKS = ("0", "1", "all")
+STICKY = "sticky"  # the one assignment that librdkafka has not (validate.workload.sticky)
 
 
 @dataclass(frozen=True)
@@ -113,7 +118,8 @@ class ProducerSpec(Spec):
     batch_bytes: int = 262_144
     compression: str = "none"
     delivery_timeout_ms: int = 120_000
-    request_timeout_ms: int = 30_000
+    request_timeout_ms: int = 30_000  # that a broker may take to be done
+    answer_timeout_ms: int | None = None  # that the client waits for it before it gives the connection up
     count: int | None = None
     block_records: int = 1000  # the most that one reservation holds
     waiting_records: int = 100_000  # sent and not reported, over all partitions
@@ -121,11 +127,19 @@ class ProducerSpec(Spec):
     flush_s: float = 30.0
     roll_records: int | None = None  # over all partitions; null: no rolls
     roll_wait_ms: float = 0.0  # behind each roll
+    sample: str | None = None  # rows that the values say, each sent once, in place of count records a topic
+    deal: dict[str, str] = field(default_factory=dict)  # of a sample: last column -> TOPIC/PARTITION or TOPIC
+    keys: int | None = None  # different keys in each partition, in turn; null: no keys
+    key_prefix: str = "key"
+    partitioner: str = "murmur2"  # of keys: where a key belongs
+    tombstones: bool = False  # each key once, without a value
+    hooks: bool = False  # counts what passes on the way out and on the way back, apart from the ledger
     settings: dict[str, Any] = field(default_factory=dict)  # of librdkafka, over all else
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_names(self.run_id, self.name, self.value_bytes)
+        self._check_keys()
         if self.acks not in ACKS:
             raise self.wrong("acks", f"is {self.acks!r}", '"acks": "all" (or "0", "1")')
         if self.idempotent and (self.acks != "all" or not 1 <= self.max_in_flight <= 5):  # noqa: PLR2004  Kafka's own bound
@@ -138,6 +152,26 @@ class ProducerSpec(Spec):
             raise self.wrong("roll_records", f"is {self.roll_records}", '"roll_records": 100, or null')
         if not 1 <= self.block_records <= 100_000:  # noqa: PLR2004  a frame of the journal holds no more
             raise self.wrong("block_records", "is not within 1..100000", '"block_records": 1000')
+
+    def _check_keys(self) -> None:
+        if self.sample is not None and self.sample not in SAMPLES:
+            raise self.wrong("sample", f"is {self.sample!r}", f'"sample": one of {", ".join(SAMPLES)}')
+        if self.partitioner not in WAYS:
+            raise self.wrong("partitioner", f"is {self.partitioner!r}", f'"partitioner": one of {", ".join(WAYS)}')
+        if self.keys is not None and self.keys < 1:
+            raise self.wrong("keys", f"is {self.keys}", '"keys": 20, or null')
+        most = max((self.share(t.name, 0) or 0 for t in self.topics), default=0)
+        if self.tombstones and (self.keys is None or self.count is None or most > self.keys):
+            raise self.wrong(
+                "tombstones", "need keys, and a count that gives each key one at most", '"keys": 20, "count": 20'
+            )
+
+    @property
+    def keyed(self) -> dict[str, Any] | None:
+        """What the ledger has to know of the keys to write them down."""
+        if self.keys is None:
+            return None
+        return {"count": self.keys, "prefix": self.key_prefix, "way": self.partitioner, "null": self.tombstones}
 
     def share(self, topic: str, partition: int) -> int | None:
         """Records are dealt to partitions in turn: seq x partitions + partition covers 0..count-1."""
@@ -174,6 +208,15 @@ class ConsumerSpec(Spec):
     assignment: str = "range"
     protocol: str = "classic"  # or consumer (KIP-848): brokers assign, session and heartbeat are theirs
     count: int | None = None  # ends after so many deliveries; null: until stopped
+    idle_s: float | None = None  # ends after so long without a record
+    places: list[str] | None = None  # TOPIC/PARTITION that it reads by its own choice, without a group's assignment
+    begin: str = "committed"  # of places: also "beginning", "time"
+    begin_ms: int | None = None  # time: from the first record that is not older
+    rewind_after: int | None = None  # of places: once, after so many deliveries, it goes back to the beginning
+    hold: str | None = None  # one of places that it pauses
+    hold_after: int = 0  # deliveries, until then it reads it
+    hold_until: int = 0  # deliveries, from then on it reads it again
+    draw: str | None = None  # "iris": at its end it draws what it took up, into pictures/
     crash_after: int | None = None  # dies by SIGKILL of its own hand after so many deliveries
     settings: dict[str, Any] = field(default_factory=dict)
 
@@ -184,11 +227,39 @@ class ConsumerSpec(Spec):
             ("isolation", ("read_committed", "read_uncommitted")),
             ("start", ("earliest", "latest")),
             ("protocol", ("classic", "consumer")),
+            ("begin", ("committed", "beginning", "time")),
         ):
             if getattr(self, key) not in words:
                 raise self.wrong(key, f"is {getattr(self, key)!r}", f'"{key}": "{words[-1]}" of {", ".join(words)}')
         if self.batch < 1 or self.commit_every < 1:
             raise self.wrong("batch and commit_every", "must be 1 or more", '"batch": 500, "commit_every": 500')
+        self._check_choice()
+        if self.assignment == STICKY and (
+            self.commit not in {"never", "after"} or self.commit_on_revoke or self.settings
+        ):
+            raise self.wrong(
+                "assignment sticky", "needs commits after the work and none on revoke, and takes no settings",
+                '"assignment": "sticky", "commit_on_revoke": false, "commit_interval_ms": 0',
+            )  # fmt: skip
+        if self.assignment == STICKY and (self.places is not None or self.protocol != "classic"):
+            raise self.wrong("assignment sticky", "is for members of a classic group", '"assignment": "sticky"')
+
+    def _check_choice(self) -> None:
+        """What it reads by its own choice."""
+        chosen = self.places or []
+        lanes = [f"{topic}/{partition}" for topic, partition in self.lanes]
+        if self.places is not None and (not chosen or set(chosen) - set(lanes)):
+            raise self.wrong("places", f"are {chosen}", f'"places": ["{lanes[0]}"]')
+        if self.places is None and (self.begin != "committed" or self.rewind_after is not None or self.hold):
+            raise self.wrong("begin, rewind_after and hold", "need places", f'"places": ["{lanes[0]}"]')
+        if (self.begin == "time") != (self.begin_ms is not None):
+            raise self.wrong("begin_ms", "goes with begin time", '"begin": "time", "begin_ms": 1767225600000')
+        if self.hold is not None and (self.hold not in chosen or not self.hold_after < self.hold_until):
+            raise self.wrong(
+                "hold", f"is {self.hold!r}", f'"hold": "{lanes[0]}", "hold_after": 500, "hold_until": 2500'
+            )
+        if self.draw is not None and self.draw not in PLOTS:
+            raise self.wrong("draw", f"is {self.draw!r}", f'"draw": one of {", ".join(PLOTS)}')
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -256,6 +327,34 @@ class ProbeSpec(Spec):
             raise self.wrong("kinds", f"is {self.kinds!r}", '"kinds": ["write", "read"]')
         if self.interval_ms < 1 or self.timeout_ms < 1:
             raise self.wrong("interval_ms and timeout_ms", "must be above 0", '"interval_ms": 500, "timeout_ms": 3000')
+
+
+@dataclass(frozen=True, kw_only=True)
+class PipelineSpec(Spec):
+    """A query of Spark's Structured Streaming from topics to a topic. `name` is that of all its lives."""
+
+    kind: ClassVar[str] = "pipeline"
+    query: str
+    sink: str  # the one of `topics` that is written to; all others are read
+    checkpoint: str  # folder in the ledger: who begins with that of a dead one goes on where it stood
+    records_per_batch: int | None = None  # null: all there are at once
+    value_bytes: int = 200
+    draw: str | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_names(self.run_id, self.checkpoint, self.value_bytes)
+        if self.query not in QUERIES:
+            raise self.wrong("query", f"is {self.query!r}", f'"query": one of {", ".join(QUERIES)}')
+        names = [topic.name for topic in self.topics]
+        if self.sink not in names or len(names) < 2:  # noqa: PLR2004  one to read, one to write
+            raise self.wrong("sink", f"is {self.sink!r}", '"sink": one of at least two topics')
+        if self.draw is not None and self.draw not in PLOTS:
+            raise self.wrong("draw", f"is {self.draw!r}", f'"draw": one of {", ".join(PLOTS)}')
+
+    @property
+    def inputs(self) -> list[Topic]:
+        return [topic for topic in self.topics if topic.name != self.sink]
 
 
 def take(path: Path) -> Any:
