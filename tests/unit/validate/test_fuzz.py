@@ -26,7 +26,6 @@ from validate.ledger.read import Ledger, _parse_faults
 from validate.ledger.schema import TABLES
 from validate.workload import entries, journal, spec, value
 from validate.workload.block import Block
-from validate.workload.home import OPENING
 from validate.workload.seal import seal
 
 if TYPE_CHECKING:
@@ -219,7 +218,7 @@ def sealed(folder: Path, *frames: bytes) -> None:
 @given(kind=st.sampled_from(sorted(FRAMES)), data=st.data())
 def test_a_journal_of_another_version(folder: Path, kind: str, data: st.DataObject) -> None:
     opening, *frames = data.draw(spoiled([OPENINGS[kind], *FRAMES[kind]], json_junk)) or [None]
-    sealed(folder, OPENING + json.dumps(opening).encode(), *(json.dumps(frame).encode() for frame in frames))
+    sealed(folder, journal.OPENING + json.dumps(opening).encode(), *(json.dumps(frame).encode() for frame in frames))
 
 
 @pytest.mark.parametrize(
@@ -236,7 +235,7 @@ def test_a_journal_of_another_version(folder: Path, kind: str, data: st.DataObje
     ],
 )
 def test_an_entry_that_no_version_wrote(folder: Path, frame: Any) -> None:
-    sealed(folder, OPENING + json.dumps(TRANSFORMER).encode(), json.dumps([entries.BEGUN, 0, 1]).encode(),
+    sealed(folder, journal.OPENING + json.dumps(TRANSFORMER).encode(), json.dumps([entries.BEGUN, 0, 1]).encode(),
            json.dumps(frame).encode())  # fmt: skip
 
 
@@ -246,7 +245,7 @@ def test_an_entry_that_no_version_wrote(folder: Path, frame: Any) -> None:
 def test_any_frame_of_a_writer(folder: Path, content: bytes) -> None:
     whole = Block(0, 0, 1_000_000, array("I", [1]), array("I", [1])).reservation()
     for frame in (content, whole[:1] + content, whole + content, b"B" + content):
-        sealed(folder, OPENING + json.dumps(PRODUCER).encode(), whole, frame)
+        sealed(folder, journal.OPENING + json.dumps(PRODUCER).encode(), whole, frame)
 
 
 @bounded
