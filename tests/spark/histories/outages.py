@@ -397,3 +397,39 @@ def failed_in_the_moment_of_healing(h: History) -> None:
     h.probe("orders", 5 * SECOND, "failed", done=10 * SECOND)
     probed(h, ok=tuple(range(60)), partition=1)
     bounded(h)
+
+
+@history("an ok that came with the end of the bound came in time", violation("outage", **HERE))
+def ok_at_the_end_of_the_bound(h: History) -> None:
+    served(h)
+    h.fault(begin=500, healed=2 * SECOND)
+    probed(h, ok=(0,), failed=(*range(1, 25), *range(27, 60)))
+    h.probe("orders", 25 * SECOND, "ok", done=26 * SECOND)
+    bounded(h)
+
+
+@history(
+    "watched until the end of the bound is long enough",
+    violation("stuck", **HERE, detail="stuck"),
+    violation("outage", **HERE),
+)
+def watched_to_the_end_of_the_bound(h: History) -> None:
+    served(h)
+    h.fault(begin=500, healed=2 * SECOND)
+    probed(h, ok=(0,), failed=tuple(range(1, 25)))
+    h.probe("orders", 25 * SECOND, "failed", done=26 * SECOND)
+    bounded(h)
+
+
+@history(
+    "a fresh client without a bound that never got through is no excuse",
+    violation("stuck", **HERE, detail="stuck"),
+    violation("outage", **HERE, named="running"),
+    allowed("outage", **HERE, named="fresh"),
+)
+def fresh_never(h: History) -> None:
+    served(h)
+    h.fault(begin=500, healed=2 * SECOND)
+    probed(h, ok=(0, 90), failed=tuple(range(1, 90)))
+    probed(h, ok=(), failed=tuple(range(1, 90)), witness="fresh")
+    h.expect["outage"] = {"running": {"write_s": 24, "read_s": 24}}
