@@ -181,8 +181,8 @@ def strength(scene: Scene, see: Evidence) -> None:
     13, "Where certificates are asked for, wrong ones are refused", tried="no certificate, a self-signed one, one of "
     "another authority, an expired one of another authority; of the cluster's own authority an expired one, and one "
     "that is not for clients", where=BOTH,
-    expected="each is refused; a declared user's is let in, and so is the twin of the last two, which the cluster's own "
-    "authority signs for nobody, for minutes", fix="Set ssl.client.auth=required on the listener.",
+    expected="each is refused; a declared user's is let in, and so is the twin of the last two, which the cluster's "
+    "own authority signs for nobody, for minutes", fix="Set ssl.client.auth=required on the listener.",
 )  # fmt: skip
 def wrong_certificates(scene: Scene, see: Evidence) -> None:
     user = scene.cluster.admin_user
