@@ -95,7 +95,7 @@ def held_in(text: str | bytes, path: Path) -> dict[str, str]:
     found = content.get(KEY) if isinstance(content, dict) else None
     if not isinstance(found, dict):
         raise AnsibleActionFail(
-            f"{path} does not hold what it should: {KEY} with a password for each user. Mend it with ansible-vault edit,"
+            f"{path} does not hold what it should: {KEY}, a password for each user. Mend it with ansible-vault edit,"
             " or move it away: passwords are then made anew."
         )
     for user, password in found.items():
