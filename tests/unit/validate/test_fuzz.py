@@ -92,13 +92,14 @@ def test_a_torn_description_of_a_cluster(folder: Path, text: str) -> None:
 
 @bounded
 @given(content=spoiled({"a": "b"}, json_junk), data=st.binary(max_size=60))
-@example(content="[" * 5000, data=b"\xff\xfe")
+@example(content="", data=b"[" * 5000)
+@example(content=["no", "object"], data=b"\xff\xfe")
 def test_a_spoiled_bundle_of_a_user(folder: Path, content: Any, data: bytes) -> None:
     cluster = described(folder, json.dumps(GOOD))
     assert cluster is not None
     place = cluster.clients_dir / "usercc"
     place.mkdir(parents=True, exist_ok=True)
-    for written in (json.dumps(content).encode(), data, b"[" * 5000):
+    for written in (json.dumps(content).encode(), data):
         (place / "librdkafka.json").write_bytes(written)
         found = answered(lambda: cluster.client("usercc"))
         assert found is None or isinstance(found, dict)
@@ -245,7 +246,7 @@ def test_an_entry_that_no_version_wrote(folder: Path, frame: Any) -> None:
 @example(content=b"[" * 5000)
 def test_any_frame_of_a_writer(folder: Path, content: bytes) -> None:
     whole = Block(0, 0, 1_000_000, array("I", [1]), array("I", [1])).reservation()
-    for frame in (content, whole[:1] + content, whole + content, b"B" + content):
+    for frame in (content, whole[:1] + content):
         sealed(folder, OPENING + json.dumps(PRODUCER).encode(), whole, frame)
 
 
