@@ -246,7 +246,7 @@ def test_an_entry_that_no_version_wrote(folder: Path, frame: Any) -> None:
 @example(content=b"[" * 5000)
 def test_any_frame_of_a_writer(folder: Path, content: bytes) -> None:
     whole = Block(0, 0, 1_000_000, array("I", [1]), array("I", [1])).reservation()
-    for frame in (content, whole[:1] + content):
+    for frame in (content, whole[:1] + content, whole + content, b"B" + content):
         sealed(folder, OPENING + json.dumps(PRODUCER).encode(), whole, frame)
 
 
