@@ -36,8 +36,9 @@ ALLOWED = "srvr"
 WORDS = ("conf", "cons", "crst", "dirs", "dump", "envi", "isro", "mntr", "ruok", "srst", "stat", "wchc", "wchp", "wchs")
 NOT_IN_THE_LIST = "not in the whitelist"
 # Hashes of passwords, what quotas say of users, and tokens that are as good as passwords.
-SECRET = re.compile(r"(^|/)config/(users|brokers)(/|$)|(^|/)delegation_token")
-CLOSED = re.compile(r"^/$|(^|/)consumers$")
+# Kafka's root is the root of all or one below it; deeper, such a name is that of a topic or of a client.
+SECRET = re.compile(r"/config/(users|brokers)(/|$)|^(/[^/]+)?/delegation_token(/|$)")
+CLOSED = re.compile(r"^/$|^(/[^/]+)?/consumers$")
 WALK_S, BOUND_S = 40.0, 150.0
 ALERT = b"\x15"
 # More than the head of a TLS record, so that a server of TLS has to say what it makes of it.

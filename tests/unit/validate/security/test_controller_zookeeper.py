@@ -166,6 +166,14 @@ def test_an_open_node_is_found_wherever_it_is(
     assert (verdict, seen[0]) == ("failed", said)
 
 
+@pytest.mark.parametrize("name", ["consumers", "delegation_token", "config"])
+def test_a_topic_with_the_name_of_something_closed_is_a_topic(
+    name: str, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topics = {"/kafka/brokers/topics": [OWN, WORLD_READ], f"/kafka/brokers/topics/{name}": [OWN, WORLD_READ]}
+    assert checked(54, Keeper(tree=TREE | topics), state, monkeypatch)[0] == "passed"
+
+
 def test_a_server_that_asks_nobody_for_a_certificate_is_found_out(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     verdict, seen = checked(54, Keeper(looks=False), state, monkeypatch)
     assert verdict == "failed"
