@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import traceback
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from common.errors import UnreadableError
 from validate.report import folder, outages, security, series, words
 from validate.report.faults import fault_spans, isr_spans
 from validate.report.look import commands
@@ -26,6 +28,18 @@ _SUMMED = ("sent", "acked", "refused", "unknown", "log", "foreign", "delivered")
 def build(path: Path) -> dict[str, Any]:
     """The report of a run, as report.json has it."""
     opened = folder.open_run(path)
+    try:
+        return _told(opened)
+    except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        raise UnreadableError(
+            f"{path / folder.RUN_FILE} has not the form of a run.",
+            details=f"{type(error).__name__}: {error} ({place.name}:{place.lineno})",
+            resolution="Report on it with the version of Kastellan that made it.",
+        ) from error
+
+
+def _told(opened: folder.RunFolder) -> dict[str, Any]:
     run = opened.run
     cluster = without_secrets(run.get("cluster") or {})
     scenarios = [_scenario(one, opened.path, cluster) for one in opened.scenarios]

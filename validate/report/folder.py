@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
 from common.errors import UnreadableError
+from common.texts import from_json, from_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -65,7 +63,7 @@ def open_run(path: Path) -> RunFolder:
 def _run_json(path: Path) -> dict[str, Any]:
     resolution = "Name a folder that `python -m validate run` made: .kastellan/<stack>/runs/<run id>."
     try:
-        run = json.loads(path.read_text(encoding="utf-8"))
+        run = from_json(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise UnreadableError(
             f"{path.parent} is no run: it has no {RUN_FILE}.", details=f"looked for: {path}", resolution=resolution
@@ -91,7 +89,7 @@ def _is_entry(entry: Any) -> bool:
 
 def _read_summary(one: ScenarioFiles, path: Path) -> None:
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = from_json(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return
     except (OSError, ValueError) as error:
@@ -112,10 +110,10 @@ def _is_judgement(content: Any) -> bool:
 def _read_expectation(one: ScenarioFiles) -> None:
     path = one.ledger / "EXPECT.yml"
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content = from_yaml(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return
-    except (OSError, ValueError, yaml.YAMLError) as error:
+    except (OSError, ValueError) as error:
         one.notes.append(f"{path.name}: not readable ({_first_line(error)})")
         return
     one.expect = content if isinstance(content, dict) else {}
@@ -133,7 +131,7 @@ def _json_lines(one: ScenarioFiles, path: Path, needed: Iterable[str]) -> list[d
     rows, torn = [], 0
     for line in filter(str.strip, lines):
         try:
-            row = json.loads(line)
+            row = from_json(line)
         except ValueError:
             row = None
         if isinstance(row, dict) and all(name in row for name in needed):
