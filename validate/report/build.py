@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-import traceback
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from common.errors import UnreadableError
 from validate.report import folder, outages, security, series, words
 from validate.report.faults import fault_spans, isr_spans
 from validate.report.look import commands
@@ -31,12 +29,7 @@ def build(path: Path) -> dict[str, Any]:
     try:
         return _told(opened)
     except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        raise UnreadableError(
-            f"{path / folder.RUN_FILE} has not the form of a run.",
-            details=f"{type(error).__name__}: {error} ({place.name}:{place.lineno})",
-            resolution="Report on it with the version of Kastellan that made it.",
-        ) from error
+        raise folder.formless(path, error) from error
 
 
 def _told(opened: folder.RunFolder) -> dict[str, Any]:

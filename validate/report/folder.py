@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -58,6 +59,16 @@ def open_run(path: Path) -> RunFolder:
             one.notes.append(NO_LEDGER)
         scenarios.append(one)
     return RunFolder(path, run, scenarios)
+
+
+def formless(path: Path, error: Exception) -> UnreadableError:
+    """What was read stumbled over it further on."""
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    return UnreadableError(
+        f"{path / RUN_FILE} has not the form of a run.",
+        details=f"{type(error).__name__}: {error} ({place.name}:{place.lineno})",
+        resolution="Report on it with the version of Kastellan that made it.",
+    )
 
 
 def _run_json(path: Path) -> dict[str, Any]:
