@@ -170,12 +170,12 @@ def _wrong_in(hosts: Any) -> str:
             if not isinstance(host.get(field), form) or isinstance(host[field], bool) or not host[field]:
                 return f"hosts[{number}].{field} is {host.get(field)!r}"
         for field, form in FREE.items():
-            if field not in host or not isinstance(host[field], form | None) or isinstance(host[field], bool):
-                return f"hosts[{number}].{field} is {host.get(field, 'missing')!r}"
+            if not isinstance(host.get(field), form | None) or isinstance(host.get(field), bool):
+                return f"hosts[{number}].{field} is {host[field]!r}"
         for role in host["roles"]:
             if not isinstance(role, str) or not role.isidentifier():
                 return f"hosts[{number}].roles has {role!r}"
-        if problem := _wrong_in_path(host["ssh_key_file"] or ""):
+        if problem := _wrong_in_path(host.get("ssh_key_file") or ""):
             return f"hosts[{number}].ssh_key_file {problem}"
     names = [host["name"] for host in hosts]
     return "" if len(set(names)) == len(names) else "two hosts have the same name"
@@ -219,9 +219,9 @@ def host_variables(host: dict[str, Any], state: Path) -> dict[str, Any]:
         "ansible_control_path": f"%(directory)s/kst-{hashlib.sha256(host['host_key'].encode()).hexdigest()[:16]}",
         "kastellan_host_key": host["host_key"],
         "kastellan_roles": host["roles"],
-        "kafka_rack": host["rack"],
+        "kafka_rack": host.get("rack"),
     }
     for role in host["roles"]:
         if role in ID_VARIABLES:
-            variables[ID_VARIABLES[role]] = host["node_id"]
+            variables[ID_VARIABLES[role]] = host.get("node_id")
     return variables

@@ -26,6 +26,13 @@ _SUMMED = ("sent", "acked", "refused", "unknown", "log", "foreign", "delivered")
 def build(path: Path) -> dict[str, Any]:
     """The report of a run, as report.json has it."""
     opened = folder.open_run(path)
+    try:
+        return _told(opened)
+    except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
+        raise folder.formless(path, error) from error
+
+
+def _told(opened: folder.RunFolder) -> dict[str, Any]:
     run = opened.run
     cluster = without_secrets(run.get("cluster") or {})
     scenarios = [_scenario(one, opened.path, cluster) for one in opened.scenarios]

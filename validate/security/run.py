@@ -13,6 +13,7 @@ from validate.security import (
     authorization,
     authorization_rules,
     controller,
+    controller_zookeeper,
     host,
     software,
     transport,
@@ -38,7 +39,8 @@ if TYPE_CHECKING:
     from validate.cluster import Cluster
 
 MODULES = (
-    transport, transport_certificates, authentication, authorization, authorization_rules, controller, host, software,
+    transport, transport_certificates, authentication, authorization, authorization_rules, controller,
+    controller_zookeeper, host, software,
 )  # fmt: skip
 # Those that take moments and break first: part of suite smoke.
 SMOKE = (2, 17, 21, 29, 57)

@@ -78,6 +78,14 @@ def test_a_wrong_field_of_the_outputs_is_named(
         plugin.stack_outputs("local", Path("/"))
 
 
+def test_what_pulumi_leaves_out_is_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A value of nothing may come back as nothing at all."""
+    host = {name: value for name, value in HOST.items() if name not in plugin.FREE}
+    found = filled(monkeypatch, json.dumps({"hosts": [host]}))
+    assert found is not None
+    assert found.hosts["broker-1"].vars["kafka_rack"] is None
+
+
 @bounded
 @given(torn(json.dumps(OUTPUTS)))
 @example("")

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import copy
 import json
+from pathlib import Path
 from typing import Any
 
+import yaml
+from ansible.errors import AnsibleActionFail
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from plugins.action.stack_secrets import held_in, written
 from plugins.filter.kafka import admin_properties
 from plugins.module_utils.client_files import files
 from plugins.module_utils.errors import KafkaModuleError
@@ -17,7 +21,7 @@ from plugins.module_utils.preflight_rules import inventory_problems
 from plugins.module_utils.properties_text import document, jaas
 from plugins.module_utils.scram_bootstrap import credentials, zookeeper_credentials
 from plugins.module_utils.settings import parse_server, read_settings
-from tests.fuzz import answered, any_text, bounded, json_junk, spoiled
+from tests.fuzz import answered, any_text, bounded, json_junk, junk, spoiled
 from tests.unit.roles import java
 from tests.unit.roles.conftest import LISTENERS, node
 
@@ -142,3 +146,30 @@ def test_any_settings_of_a_client(client: dict[str, str]) -> None:
     """Their types are Ansible's to check."""
     found = answered(lambda: read_settings(None, client), KafkaModuleError)
     assert found is None or found.servers
+
+
+@bounded
+@given(st.dictionaries(words, words, max_size=4))
+@example({"u": "\x85\u2028\ufeff x: [y] # z '\"{{ }}"})
+@example({"yes": "no", "1": "0x1f", "~": "null", "<<": "2026-11-18"})
+def test_passwords_come_back_whole_from_the_stacks_secrets(passwords: dict[str, str]) -> None:
+    assert held_in(written(passwords), Path("secrets.yml")) == passwords
+
+
+@bounded
+@given(st.one_of(spoiled({"kafka_user_passwords": {"usercc": "hush-hush"}}), junk).map(yaml.safe_dump))
+@example("kafka_user_passwords: {usercc: 12345}")
+@example("kafka_user_passwords: {usercc: }")
+@example("kafka_user_passwords:\n  usercc: hush-hush\n bad: [")
+@example("kafka_user_passwords: {usercc: !!timestamp hush-hush}")
+@example("")
+def test_spoiled_secrets_are_refused_and_not_shown(text: str) -> None:
+    try:
+        found = held_in(text, Path("secrets.yml"))
+    except AnsibleActionFail as error:
+        told = str(error)
+    else:
+        told = ""
+        assert all(isinstance(one, str) and one for pair in found.items() for one in pair[1:])
+    assert "hush-hush" not in told
+    assert "12345" not in told

@@ -91,13 +91,14 @@ def test_a_torn_description_of_a_cluster(folder: Path, text: str) -> None:
 
 @bounded
 @given(content=spoiled({"a": "b"}, json_junk), data=st.binary(max_size=60))
-@example(content="[" * 5000, data=b"\xff\xfe")
+@example(content="", data=b"[" * 5000)
+@example(content=["no", "object"], data=b"\xff\xfe")
 def test_a_spoiled_bundle_of_a_user(folder: Path, content: Any, data: bytes) -> None:
     cluster = described(folder, json.dumps(GOOD))
     assert cluster is not None
     place = cluster.clients_dir / "usercc"
     place.mkdir(parents=True, exist_ok=True)
-    for written in (json.dumps(content).encode(), data, b"[" * 5000):
+    for written in (json.dumps(content).encode(), data):
         (place / "librdkafka.json").write_bytes(written)
         found = answered(lambda: cluster.client("usercc"))
         assert found is None or isinstance(found, dict)
