@@ -167,11 +167,6 @@ def reordered_first_is_last(h: History) -> None:
     h.foreign("orders", 0, offset=2)
 
 
-@history("two records at one offset: neither stands before the other", violation("inconsistent-offset", offset=0))
-def reordered_at_one_offset(h: History) -> None:
-    together(h, 0, 0)
-
-
 @history("without idempotence order is not promised", allowed("reordered", seq=1))
 def reordered_not_idempotent(h: History) -> None:
     together(h, 1, 0, idempotent=False)
