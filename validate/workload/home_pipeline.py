@@ -29,7 +29,7 @@ def run(spec: PipelineSpec) -> None:
         "partitions": spec.partitions_of(spec.sink),
     }  # fmt: skip
     home = Home(spec, facts)
-    scratch = Path(spec.ledger) / CHECKPOINTS
+    scratch = Path(spec.ledger).resolve() / CHECKPOINTS
     spark = session.start(jars=readback.jars(), scratch=str(scratch / "scratch"))
     home.signs.say("ready")
     query = _begun(spark, spec, scratch / spec.checkpoint)
