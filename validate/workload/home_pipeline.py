@@ -26,10 +26,10 @@ def run(spec: PipelineSpec) -> None:
     facts = {
         "run_id": spec.run_id, "clock": spec.clock, "query": spec.query, "sink": spec.sink,
         "checkpoint": spec.checkpoint, "value_bytes": spec.value_bytes, "inputs": [t.name for t in spec.inputs],
-        "partitions": next(topic.partitions for topic in spec.topics if topic.name == spec.sink),
+        "partitions": spec.partitions_of(spec.sink),
     }  # fmt: skip
     home = Home(spec, facts)
-    scratch = Path(spec.ledger) / CHECKPOINTS
+    scratch = Path(spec.ledger).resolve() / CHECKPOINTS
     spark = session.start(jars=readback.jars(), scratch=str(scratch / "scratch"))
     home.signs.say("ready")
     query = _begun(spark, spec, scratch / spec.checkpoint)

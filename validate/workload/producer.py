@@ -53,8 +53,7 @@ class Lane:
         self.number, self.topic, self.partition = number, topic, partition
         self.total = total if texts is None else len(texts)
         self._texts = texts
-        shape = next(one.partitions for one in spec.topics if one.name == topic)
-        self._keys = keys_of(spec.keyed, partition, shape) if spec.keyed else []
+        self._keys = keys_of(spec.keyed, partition, spec.partitions_of(topic)) if spec.keyed else []
         self._tombstones = spec.tombstones
         self._places = {key: place for place, key in enumerate(self._keys)} if spec.tombstones else {}
         self.sent = self.reported = self.acked = 0

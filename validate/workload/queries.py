@@ -42,7 +42,7 @@ def written(spark: SparkSession, spec: PipelineSpec) -> DataStreamWriter:
 
 def rows_of(records: DataFrame, spec: PipelineSpec) -> DataFrame:
     """What the query makes of records, as Spark's sink for Kafka takes it."""
-    rows = QUERIES[spec.query](_texts(records), _partitions(spec)).select(*OUTPUT)
+    rows = QUERIES[spec.query](_texts(records), spec.partitions_of(spec.sink)).select(*OUTPUT)
     return rows.select(f.col("partition").cast("int").alias("partition"), stamped(spec).alias("value"))
 
 
@@ -53,10 +53,6 @@ def sink_texts(spark: SparkSession, spec: PipelineSpec) -> DataFrame:
 def _kafka(spec: PipelineSpec) -> dict[str, str]:
     settings = {**java_settings(spec.client), "isolation.level": "read_committed"}
     return {f"kafka.{key}": value for key, value in settings.items()}
-
-
-def _partitions(spec: PipelineSpec) -> int:
-    return next(topic.partitions for topic in spec.topics if topic.name == spec.sink)
 
 
 def _texts(records: DataFrame) -> DataFrame:

@@ -53,6 +53,9 @@ class Spec:
         widest = max(topic.partitions for topic in self.topics)
         return [(t.name, p) for p in range(widest) for t in self.topics if p < t.partitions]
 
+    def partitions_of(self, topic: str) -> int:
+        return next(one.partitions for one in self.topics if one.name == topic)
+
     def wrong(self, key: str, what: str, good: str) -> UsageError:
         return UsageError(f"Wrong in the {self.kind}'s spec: {key} {what}.", resolution=f"For example: {good}.")
 
@@ -177,7 +180,7 @@ class ProducerSpec(Spec):
         """Records are dealt to partitions in turn: seq x partitions + partition covers 0..count-1."""
         if self.count is None:
             return None
-        partitions = next(t.partitions for t in self.topics if t.name == topic)
+        partitions = self.partitions_of(topic)
         return (self.count - partition + partitions - 1) // partitions
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import yaml
 
 from common.errors import UsageError
+from common.wait import wait_until
 from tests.unit.validate.control import cluster
 from validate import act, counting, quotas
 from validate import scenario as scenarios
@@ -18,10 +21,8 @@ from validate.quorum import ClusterSilent
 from validate.run.acts import Acts, NotMade
 from validate.run.expected import Expectation
 from validate.run.folder import Entry
+from validate.run.processes import Workload
 from validate.workload.clock import Clock
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 GROUP = "kastellan-g"
 
@@ -165,3 +166,17 @@ def test_a_group_claims_everything_unless_somebody_in_it_chooses() -> None:
 def test_rounds_leave_topics_their_names() -> None:
     made = act.repeated({"times": 1, "acts": [{"mark": "now"}, {"await": "holds", "of": "kastellan-t", "count": 1}]})
     assert made == [{"mark": "now-1"}, {"await": "holds", "of": "kastellan-t", "count": 1}]
+
+
+def test_what_a_process_had_started_dies_with_it(tmp_path: Path) -> None:
+    """Spark's query is a child of the process that is killed."""
+    command = ["sh", "-c", "sleep 60 & echo $!; wait"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    assert process.stdout
+    child = Path(f"/proc/{process.stdout.readline().strip()}/stat")
+    assert child.exists()
+    made = Workload("pipeline", "query", process, tmp_path / "log")
+    made.kill()
+    assert made.killed
+    assert wait_until(lambda: not child.exists() or child.read_text().split()[2] == "Z", timeout_s=5)
+    made.kill()

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
+from confluent_kafka import Consumer, TopicPartition
 
 from common.errors import UsageError
 from tests.unit.validate.mock_brokers import mock_brokers
@@ -22,6 +23,7 @@ from validate.run.checks import not_moved
 from validate.run.expected import Forecast
 from validate.run.processes import Workloads
 from validate.run.story import Window
+from validate.workload.choice import Choice
 from validate.workload.keys import partition_of
 from validate.workload.seal import seal
 from validate.workload.spec import ConsumerSpec, ProducerSpec
@@ -47,6 +49,8 @@ class Lab:
         self.ledger, self.client = ledger, {"bootstrap.servers": bootstrap}
         shared = {"run_id": "r", "client": self.client, "topics": GIVEN["topics"]}
         self.workloads = Workloads(ledger, ledger, shared)
+        self.held = counting.Held(0, 0)
+        self.keys: dict[tuple[int, int], bytes | None] = {}
 
     def run(self, kind: str, name: str, **settings: Any) -> Workload:
         made = self.workloads.start(kind, name, **settings)
@@ -90,11 +94,84 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
             made.read("twice", places=EVERY, rewind_after=1210, count=2420)
             for number, place in enumerate(EVERY):  # one of them would have been read next, whichever comes first
                 made.read(f"pausing-{number}", places=EVERY, hold=place, hold_after=250, hold_until=450, count=1210)
-            made.held = counting.holds(made.client, TOPIC, 2)  # type: ignore[attr-defined]
+            made.held = counting.holds(made.client, TOPIC, 2)
+            made.keys = stored_keys(made.client, 1210)
             made.seal()
             yield made
         finally:
             made.workloads.kill()
+
+
+def stored_keys(client: dict[str, str], count: int) -> dict[tuple[int, int], bytes | None]:
+    """By place, as any consumer reads them."""
+    reader = Consumer({**client, "group.id": "keys", "auto.offset.reset": "earliest"})
+    reader.assign([TopicPartition(TOPIC, partition, 0) for partition in range(2)])
+    found = reader.consume(count, DONE_S)
+    reader.close()
+    return {(one.partition() or 0, one.offset() or 0): one.key() for one in found}
+
+
+class Asked:
+    """In place of librdkafka's consumer: says what it was asked for."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, list[tuple[int, int]]]] = []
+
+    def _heard(self, what: str, places: list[TopicPartition]) -> None:
+        self.calls.append((what, [(one.partition, one.offset) for one in places]))
+
+    def assign(self, places: list[TopicPartition]) -> None:
+        self._heard("assign", places)
+
+    def pause(self, places: list[TopicPartition]) -> None:
+        self._heard("pause", places)
+
+    def resume(self, places: list[TopicPartition]) -> None:
+        self._heard("resume", places)
+
+    def get_watermark_offsets(self, _: TopicPartition, **__: float) -> tuple[int, int]:
+        return 3, 90
+
+    def offsets_for_times(self, places: list[TopicPartition], **_: float) -> list[TopicPartition]:
+        """Nothing is as young as that in partition 1."""
+        return [TopicPartition(one.topic, one.partition, -1 if one.partition else one.offset // 100) for one in places]
+
+    def committed(self, places: list[TopicPartition], **_: float) -> list[TopicPartition]:
+        return [TopicPartition(one.topic, one.partition, -1001 if one.partition else 40) for one in places]
+
+
+def choice(**settings: Any) -> tuple[Choice, Asked, list[bytes]]:
+    asked, journal = Asked(), list[bytes]()
+    spec = ConsumerSpec.parse({**GIVEN, "group": "g", "places": EVERY, **settings})
+    consumer: Any = asked
+    made = Choice(spec, consumer, journal.append)
+    made.begin()
+    return made, asked, journal
+
+
+@pytest.mark.parametrize(
+    ("settings", "starts"),
+    [
+        ({"begin": "beginning"}, [(0, 3), (1, 3)]),
+        ({"begin": "time", "begin_ms": 5000}, [(0, 50), (1, 90)]),
+        ({}, [(0, 40), (1, 3)]),
+        ({"start": "latest"}, [(0, 40), (1, 90)]),
+    ],
+)
+def test_where_a_reader_begins(settings: dict[str, Any], starts: list[tuple[int, int]]) -> None:
+    _, asked, journal = choice(**settings)
+    assert asked.calls == [("assign", starts)]
+    assert json.loads(journal[0]) == ["starts", [[TOPIC, *start] for start in starts]]
+
+
+def test_steps_fall_between_two_records() -> None:
+    made, asked, _ = choice(begin="beginning", hold=EVERY[1], hold_after=50, hold_until=70, rewind_after=60)
+    assert [made.room(0), made.step(49), made.room(49), made.step(50), made.room(50)] == [50, False, 1, False, 10]
+    assert asked.calls[1:] == [("pause", [(1, -1001)])]
+    assert made.step(60), "the positions are new ones"
+    assert not made.step(70)
+    assert asked.calls[2:] == [("assign", [(0, 3), (1, 3)]), ("resume", [(1, -1001)])]
+    assert made.room(70) > 1_000_000
 
 
 def asked(lab: Lab, **wanted: dict[str, Any]) -> list[str]:
@@ -135,6 +212,7 @@ def test_keys_are_in_the_ledger_and_where_they_belong(lab: Lab) -> None:
     keyed = [row for row in lab.rows("sent") if row["producer"] == "keyed"]
     assert len({row["key"] for row in keyed}) == 20
     assert all(partition_of(row["key"], 2) == row["partition"] for row in keyed)
+    assert all(lab.keys[row["partition"], row["acked_offset"]] == row["key"] for row in lab.rows("sent"))
     assert looks.keys_astray(lab.ledger, {"keyed": "murmur2"}, {TOPIC: 2}) == []
     assert "lie where their key does not belong" in looks.keys_astray(lab.ledger, {"keyed": "digits"}, {TOPIC: 2})[0]
     assert looks.keys_astray(lab.ledger, {"nobody": "digits"}, {TOPIC: 2}) == ["there is no record of nobody"]
@@ -155,7 +233,7 @@ def test_a_tombstone_is_a_key_without_a_value(lab: Lab) -> None:
 
 
 def test_what_a_topic_holds_is_counted_by_reading(lab: Lab) -> None:
-    assert lab.held == counting.Held(1210, 20)  # type: ignore[attr-defined]
+    assert lab.held == counting.Held(1210, 20)
 
 
 def test_hooks_agree_with_the_ledger(lab: Lab) -> None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pyarrow.dataset as ds
+import pyarrow.parquet as pq
 import pytest
 
 from tests.unit.validate.mock_brokers import mock_brokers
+from validate.ledger.from_json import arrow_schema
 from validate.run.processes import Workloads
 from validate.sample import stocks, trucks
 from validate.workload import entries, journal, promised
@@ -88,6 +91,20 @@ def test_a_query_without_an_end_owes_nothing_for_certain(ledger: Path) -> None:
     lived(ledger, "first", done=False)
     assert {row["outcome"] for row in owed(ledger)} == {"unknown"}
     assert len(owed(ledger)) == len(owed(ledger)), "sealing again must not add to it"
+
+
+def test_what_nobody_knows_to_be_there_is_not_owed(ledger: Path) -> None:
+    lived(ledger, "only", done=True)
+    first = owed(ledger)[0]
+    path = ledger / "sent" / "trucks.parquet"
+    rows = pq.read_table(path).to_pylist()
+    for row in rows:
+        if (row["partition"], row["seq"]) == (first["partition"], first["seq"]):
+            row["outcome"] = "unknown"
+    before = len(owed(ledger))
+    pq.write_table(pa.Table.from_pylist(rows, schema=arrow_schema("sent")), path)
+    promised.settle(ledger)
+    assert len(ds.dataset(ledger / "sent" / "promised-dangerous.parquet").to_table()) == before - 1
 
 
 def test_windows_are_numbered_apart_and_say_what_was_counted() -> None:
