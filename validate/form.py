@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import math
+import sys
 from typing import TYPE_CHECKING, Any
 
 import jsonschema
@@ -27,12 +27,15 @@ def best(errors: list[jsonschema.ValidationError]) -> jsonschema.ValidationError
     return found
 
 
+_MOST = sys.float_info.max  # beyond it stand infinity, and integers that crash what counts in floats
+
+
 def _is_integer(_: Any, thing: Any) -> bool:
     return isinstance(thing, int) and not isinstance(thing, bool)
 
 
 def _is_number(_: Any, thing: Any) -> bool:
-    return isinstance(thing, int | float) and not isinstance(thing, bool) and math.isfinite(thing)
+    return isinstance(thing, int | float) and not isinstance(thing, bool) and -_MOST <= thing <= _MOST
 
 
 _CHECKER = jsonschema.Draft202012Validator.TYPE_CHECKER.redefine_many({"integer": _is_integer, "number": _is_number})

@@ -113,6 +113,8 @@ SCENARIOS = {name: yaml.safe_load((scenarios.FOLDER / f"{name}.yaml").read_text(
 @example(content={**SCENARIOS["kill-leader"], "topics": {"t": {"partitions": 1, "replication": 1,
                                                              "config": {"min.insync.replicas": "two"}}}})  # fmt: skip
 @example(content={**SCENARIOS["kill-leader"], "topics": {5: {"partitions": 1, "replication": 1}}})
+@example(content={**SCENARIOS["kill-leader"], "workload": {**SCENARIOS["kill-leader"]["workload"],
+                                                               "records_per_s": 10**400}})  # fmt: skip
 def test_a_spoiled_scenario(content: Any) -> None:
     answered(lambda: scenarios.parse("spoiled", content, place="spoiled.yaml"))
 
