@@ -45,8 +45,12 @@ def test_all_kinds_at_once_leave_a_ledger_that_passes(work: Workloads, reading_s
     expect = {"groups": groups, "outage": {"fresh": bounds, "running": bounds, "topics": list(SHAPES)}}
     summary, read = work.judged(reading_spark, expect)
     assert (summary["verdict"], violations(summary), read.problems) == ("passed", {}, []), summary["reasons"]
-    # A machine that is busy may let a probe wait too long; brokers that refuse one are another matter.
-    assert {r["error"] for r in work.rows("probes") if r["outcome"] != "ok"} <= {"_TIMED_OUT", "_MSG_TIMED_OUT"}
+    # A machine that is busy may let a probe wait too long, or until its witness ends: then it is of unknown outcome and
+    # has no answer at all. Brokers that refuse one are another matter.
+    unlike = {
+        r["error"] if r["outcome"] == "failed" else r["done_at"] for r in work.rows("probes") if r["outcome"] != "ok"
+    }
+    assert unlike <= {"_TIMED_OUT", "_MSG_TIMED_OUT", None}
     late = sum(1 for r in work.rows("sent") if r["outcome"] == "unknown")
     assert (summary["checked"]["sent"], summary["acked"]["found"]) == (acked + late, acked)
     assert acked <= summary["checked"]["log"] <= acked + late
