@@ -1,4 +1,4 @@
-"""Run the tests. Three tiers: --fast (linters, types, unit tests; two minutes), no flag (what CI runs: also Spark and
+"""Run the tests. Three tiers: --fast (linters, types, unit tests; minutes), no flag (what CI runs: also Spark and
 real hosts, one of each kind), --all (everything, repetitions and matrices, however long). Words after -- go to pytest.
 """
 
