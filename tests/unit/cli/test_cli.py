@@ -14,13 +14,12 @@ from typing import Any
 
 import pytest
 
-from cli import down, native, repair, status, surroundings, up
+from cli import down, native, repair, status, surroundings
 from cli.__main__ import VERBS, build_parser, main
 from cli.locks import dead_locks
 from cli.stack import hosts_of
 from common.errors import CommandFailed, KastellanError, UsageError
 from common.run import run
-from infra.description import load_plan, plan_from
 from infra.providers.nspawn.registry import StackRecord
 from tools.pulumi import build
 
@@ -181,13 +180,6 @@ def test_a_program_that_hangs_and_will_not_end_is_ended(monkeypatch: pytest.Monk
         native.run_shown([sys.executable, "-c", DEAF], hide=lambda _: False, timeout_s=1)
     assert failure.value.code == -9
     native.run_shown(["true"], hide=lambda _: False, timeout_s=30)
-
-
-def test_only_what_goes_over_a_network_is_bounded() -> None:
-    from tests.unit.infra.test_openstack import described  # noqa: PLC0415 - beside its only use
-
-    assert up.pulumi_timeout_s(plan_from("cloud", described())) == up.CLOUD_TIMEOUT_S
-    assert up.pulumi_timeout_s(load_plan("local", folder=ROOT / "infra/stacks", overrides={})) is None
 
 
 def test_down_keeps_reports_unless_told(tmp_path: Path) -> None:
@@ -360,13 +352,6 @@ def test_a_second_start_costs_less_than_a_second() -> None:
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 1
 
 
-def test_configuration_means_the_same_to_up_as_to_pulumi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`pulumi config set kastellan:keep_data false` writes a text."""
-    (tmp_path / "Pulumi.s.yaml").write_text('config: {"kastellan:keep_data": "false", "kastellan:network": auto}\n')
-    monkeypatch.setattr(up, "ROOT", tmp_path)
-    assert up.configured("s") == {"keep_data": False, "network": "auto"}
-
-
 def test_what_ansible_says_is_not_taken_for_a_clouds_word() -> None:
     with pytest.raises(native.NativeFailed) as failed:
         native.run_shown(["sh", "-c", "echo SCRAM-SHA-512: Authentication failed; exit 2"], hide=lambda _: True)
@@ -399,68 +384,6 @@ def test_an_interrupted_stack_is_told_from_one_that_is_not_up(monkeypatch: pytes
         monkeypatch.setattr("cli.stack.record_of", lambda _, known=known: known)
         with pytest.raises(KastellanError, match=words):
             hosts_of("local")
-
-
-def test_a_proof_that_is_not_reached_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["up", "--until", "cluster", "--proof"]) == 64
-    assert "contradict each other" in capsys.readouterr().err
-
-
-@pytest.fixture
-def phases(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
-    """Every phase only remembers that it was run; the play leaves the description of the cluster, as the real one."""
-    done: list[str] = []
-
-    def cluster_phase(_plan: Any) -> None:
-        done.append("cluster")
-        (tmp_path / "local").mkdir(exist_ok=True)
-        (tmp_path / "local" / "cluster.json").write_text("{}")
-
-    def proof_phase(_plan: Any, *, consent: bool = False) -> None:
-        done.append(f"proof {consent}")
-
-    monkeypatch.setattr(up, "HOME", tmp_path)
-    monkeypatch.setattr(up, "prepare", lambda *_, **__: None)
-    monkeypatch.setattr(up, "summarize", lambda *_: None)
-    monkeypatch.setattr(up, "proof_phase", proof_phase)
-    rows = (("hosts", lambda _: done.append("hosts")), ("cluster", cluster_phase), ("proof", proof_phase))
-    monkeypatch.setattr(up, "PHASES", tuple(up.Phase(name, name, run) for name, run in rows))
-    return done
-
-
-def test_a_cluster_is_proven_when_it_was_just_made_and_later_only_when_asked(phases: list[str]) -> None:
-    assert main(["up"]) == 0
-    assert phases == ["hosts", "cluster", "proof True"]
-    phases.clear()
-    assert main(["up"]) == 0
-    assert phases == ["hosts", "cluster"]
-    phases.clear()
-    assert main(["up", "--proof"]) == 0
-    assert phases == ["hosts", "cluster", "proof False"]
-
-
-def test_a_cluster_that_was_made_without_a_proof_is_not_broken_later(phases: list[str]) -> None:
-    """Somebody may work on it by then."""
-    assert main(["up", "--until", "cluster"]) == 0
-    assert main(["up"]) == 0
-    assert phases == ["hosts", "cluster", "hosts", "cluster"]
-
-
-@pytest.mark.parametrize(("code", "exit_code", "told"), [(1, 1, "the proof failed"), (2, 2, "is not complete")])
-def test_up_fails_with_its_proof(code: int, exit_code: int, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    said: list[list[str]] = []
-
-    def run_shown(argv: list[str], **_: Any) -> None:
-        said.append(argv)
-        raise native.NativeFailed("x", code=code, details="python -m validate run", resolution="")
-
-    monkeypatch.setattr(up, "run_shown", run_shown)
-    monkeypatch.setattr(up, "has_kafka", lambda _: True)
-    plan: Any = type("Plan", (), {"name": "local"})
-    with pytest.raises(KastellanError, match=told) as failure:
-        up.proof_phase(plan, consent=True)
-    assert failure.value.exit_code == exit_code
-    assert said[0][-1] == "--allow-faults"
 
 
 def test_down_has_nothing_to_do_where_only_reports_are_left(tmp_path: Path) -> None:

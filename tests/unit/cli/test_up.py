@@ -1,0 +1,100 @@
+"""`./kastellan up`: which phases run, when a cluster is proven, and what a failure of a part means."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli import native, up
+from cli.__main__ import main
+from common.errors import CommandFailed, KastellanError
+from infra.description import load_plan, plan_from
+from tests.unit.infra.test_openstack import described
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def test_classes_that_are_not_kept_stop_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They spare time only: without them everything works, later."""
+
+    def fails(*_: Any, **__: Any) -> str:
+        raise CommandFailed("Exit code 1: python -m validate.spark_home", details="No space left on device")
+
+    monkeypatch.setattr(up, "called", fails)
+    assert "No space left on device" in up.spark_classes()
+
+
+def test_a_proof_that_is_not_reached_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["up", "--until", "cluster", "--proof"]) == 64
+    assert "contradict each other" in capsys.readouterr().err
+
+
+@pytest.fixture
+def phases(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
+    """Every phase only remembers that it was run; the play leaves the description of the cluster, as the real one."""
+    done: list[str] = []
+
+    def cluster_phase(_plan: Any) -> None:
+        done.append("cluster")
+        (tmp_path / "local").mkdir(exist_ok=True)
+        (tmp_path / "local" / "cluster.json").write_text("{}")
+
+    def proof_phase(_plan: Any, *, consent: bool = False) -> None:
+        done.append(f"proof {consent}")
+
+    monkeypatch.setattr(up, "HOME", tmp_path)
+    monkeypatch.setattr(up, "prepare", lambda *_, **__: None)
+    monkeypatch.setattr(up, "summarize", lambda *_: None)
+    monkeypatch.setattr(up, "proof_phase", proof_phase)
+    rows = (("hosts", lambda _: done.append("hosts")), ("cluster", cluster_phase), ("proof", proof_phase))
+    monkeypatch.setattr(up, "PHASES", tuple(up.Phase(name, name, run) for name, run in rows))
+    return done
+
+
+def test_a_cluster_is_proven_when_it_was_just_made_and_later_only_when_asked(phases: list[str]) -> None:
+    assert main(["up"]) == 0
+    assert phases == ["hosts", "cluster", "proof True"]
+    phases.clear()
+    assert main(["up"]) == 0
+    assert phases == ["hosts", "cluster"]
+    phases.clear()
+    assert main(["up", "--proof"]) == 0
+    assert phases == ["hosts", "cluster", "proof False"]
+
+
+def test_a_cluster_that_was_made_without_a_proof_is_not_broken_later(phases: list[str]) -> None:
+    """Somebody may work on it by then."""
+    assert main(["up", "--until", "cluster"]) == 0
+    assert main(["up"]) == 0
+    assert phases == ["hosts", "cluster", "hosts", "cluster"]
+
+
+@pytest.mark.parametrize(("code", "exit_code", "told"), [(1, 1, "the proof failed"), (2, 2, "is not complete")])
+def test_up_fails_with_its_proof(code: int, exit_code: int, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[list[str]] = []
+
+    def run_shown(argv: list[str], **_: Any) -> None:
+        said.append(argv)
+        raise native.NativeFailed("x", code=code, details="python -m validate run", resolution="")
+
+    monkeypatch.setattr(up, "run_shown", run_shown)
+    monkeypatch.setattr(up, "has_kafka", lambda _: True)
+    plan: Any = type("Plan", (), {"name": "local"})
+    with pytest.raises(KastellanError, match=told) as failure:
+        up.proof_phase(plan, consent=True)
+    assert failure.value.exit_code == exit_code
+    assert said[0][-1] == "--allow-faults"
+
+
+def test_configuration_means_the_same_to_up_as_to_pulumi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`pulumi config set kastellan:keep_data false` writes a text."""
+    (tmp_path / "Pulumi.s.yaml").write_text('config: {"kastellan:keep_data": "false", "kastellan:network": auto}\n')
+    monkeypatch.setattr(up, "ROOT", tmp_path)
+    assert up.configured("s") == {"keep_data": False, "network": "auto"}
+
+
+def test_only_what_goes_over_a_network_is_bounded() -> None:
+    assert up.pulumi_timeout_s(plan_from("cloud", described())) == up.CLOUD_TIMEOUT_S
+    assert up.pulumi_timeout_s(load_plan("local", folder=ROOT / "infra/stacks", overrides={})) is None
