@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from validate import act
 from validate.act import Act
 from validate.faults.errors import FaultError
 from validate.faults.kinds import KINDS, with_defaults
+from validate.workload.schedule import Stage
 from validate.workload.spec import ConsumerSpec, ProducerSpec, StorerSpec, TransformerSpec
 
 FOLDER = Path(__file__).with_name("scenarios")
@@ -92,8 +93,23 @@ class Workload:
     consumers: int = 1
     probes: bool = True
     user: str | None = None
+    shape: list[dict[str, Any]] | None = None
+    sizes: list[dict[str, Any]] | None = None
+    keys: dict[str, Any] | None = None
     producer: dict[str, Any] = field(default_factory=dict)
     consumer: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def shape_s(self) -> float:
+        """How long its stages last in all."""
+        return float(sum(stage["for_s"] for stage in self.shape or ()))
+
+    def share(self, parts: int) -> dict[str, Any]:
+        """What one of so many equal writers has to send: how fast, how large, with which keys."""
+        rest = {"value_bytes": self.value_bytes, "sizes": self.sizes, "keys": self.keys}
+        if self.shape is None:
+            return {**rest, "records_per_s": self.records_per_s / parts}
+        return {**rest, "shape": [asdict(Stage(**stage).slower(parts)) for stage in self.shape]}
 
     @property
     def sending(self) -> dict[str, Any]:
@@ -263,7 +279,7 @@ def _check_sense(scenario: Scenario, place: str) -> None:
         _never(place, "acts and a workload of kind clients go together")
     if scenario.acts and scenario.all_steps:
         _never(place, "acts and faults are not played at the same time")
-    _check_clients(scenario)
+    _check_clients(scenario, place)
     _check_outage(scenario, place)
     if isinstance(scenario.expect.anomalies, dict):
         from validate.expect import parse as parse_expectation  # noqa: PLC0415  it brings Spark's modules
@@ -271,11 +287,14 @@ def _check_sense(scenario: Scenario, place: str) -> None:
         parse_expectation({"anomalies": scenario.expect.anomalies}, name=place)
 
 
-def _check_clients(scenario: Scenario) -> None:
+def _check_clients(scenario: Scenario, place: str) -> None:
     """Settings that a workload would refuse are refused before anything is made."""
+    load = scenario.workload
+    if load.kind != "paced" and (load.shape or load.sizes or load.keys):
+        _never(place, "shape, sizes and keys are of a workload of kind paced")
     topics = [{"name": topic.name, "partitions": topic.partitions} for topic in scenario.topics]
     shared = {"run_id": "run", "name": "client", "ledger": "ledger", "client": {}, "topics": topics}
-    ProducerSpec.parse({**shared, **scenario.workload.sending})
+    ProducerSpec.parse({**shared, **scenario.workload.share(scenario.workload.producers), **scenario.workload.sending})
     members = [one for one in scenario.acts if one.verb == "start"] or [Act("start", "reader")]
     for one in members:
         if one.kind == "producer":

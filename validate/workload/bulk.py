@@ -60,7 +60,8 @@ def load(spark: SparkSession, given: dict[str, Any]) -> dict[str, int]:
     tasks = [(name, json.dumps(lanes)) for name, lanes in shares.items()]
     # One row a task: what it is to do. The client's secrets travel inside the function, which no plan shows.
     frame = spark.createDataFrame(spark.sparkContext.parallelize(tasks, len(tasks)), TASKS)
-    rows = _map_in_arrow(frame, _task(asdict(spec) | {"topics": [asdict(t) for t in spec.topics]}), SENT)
+    columns = SENT if spec.shape is None else f"{SENT}, due_at timestamp"
+    rows = _map_in_arrow(frame, _task(asdict(spec) | {"topics": [asdict(t) for t in spec.topics]}), columns)
     before = spark.conf.get("spark.sql.session.timeZone")
     spark.conf.set("spark.sql.session.timeZone", "UTC")
     try:

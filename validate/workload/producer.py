@@ -12,9 +12,12 @@ from confluent_kafka import Producer
 
 from common.errors import KastellanError
 from validate.workload.block import Block
+from validate.workload.keys import key_of
 from validate.workload.outcome import ACKED, classify
 from validate.workload.rows import Identity
+from validate.workload.schedule import US, Due, Schedule
 from validate.workload.settings import SILENT, for_producer
+from validate.workload.sizes import MixedFiller
 from validate.workload.value import SEQ, Filler
 
 if TYPE_CHECKING:
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
 
 ALONE_S = 5.0  # how long reports are waited for when nobody waits for the ledger
 TICK_S = 0.005
+SHORTEST_TICK_S = 0.001  # how exactly a schedule is kept: waking up more often costs more than it tells
 BEHIND_S = 1.0  # how much of a pace that was missed is made up for
 
 
@@ -40,8 +44,16 @@ class Lane:
     def __init__(self, number: int, topic: str, partition: int, spec: ProducerSpec, total: int | None) -> None:
         self.number, self.topic, self.partition, self.total = number, topic, partition, total
         self.sent = self.reported = self.acked = 0
-        self._filler = Filler(spec.run_id, spec.name, topic, partition, spec.value_bytes)
-        self._chance = random.Random(f"{spec.seed}/{spec.name}/{topic}/{partition}")  # noqa: S311  to be repeatable
+        name = f"{spec.seed}/{spec.name}/{topic}/{partition}"
+        self._chance = random.Random(name)  # noqa: S311  to be repeatable
+        self._filler: Filler | MixedFiller
+        if spec.sizes is None:
+            self._filler = Filler(spec.run_id, spec.name, topic, partition, spec.value_bytes)
+        else:
+            sizes = random.Random(f"{name}/sizes")  # noqa: S311
+            self._filler = MixedFiller(spec.sizes, spec.run_id, spec.name, topic, partition, sizes)
+        self._keys, self._key_chance = spec.keys_of(topic), random.Random(f"{name}/keys")  # noqa: S311
+        self.scheduled: Scheduled | None = None
 
     @property
     def in_flight(self) -> int:
@@ -55,6 +67,10 @@ class Lane:
         randoms = array("I", self._chance.randbytes(4 * count))
         values, crcs = self._filler.block(self.sent, randoms, now_us)
         block = Block(self.number, self.sent, now_us, crcs, randoms)
+        if self.scheduled is not None:
+            block.due_us = self.scheduled.times_us(self, count, now_us)
+        if self._keys is not None:
+            block.keys = self._keys.draw(self.partition, count, self._key_chance)
         self.sent += count
         return block, values
 
@@ -76,6 +92,34 @@ class Pace:
         if behind > most:
             self._given_up[lane.number] = given_up + behind - most
         return int(min(behind, most))
+
+
+class Scheduled:
+    """Stages on the run's own clock, from the moment this is made. What could not go out in time stays due."""
+
+    def __init__(self, spec: ProducerSpec, lanes: list[Lane], clock: Clock) -> None:
+        schedule = Schedule(spec.shape or [])
+        self._now_us, self._began_us = clock.now_us, clock.now_us()
+        self._due = {
+            lane.number: Due(schedule, spec.weight(lane.topic, lane.partition), lane.number / len(lanes))
+            for lane in lanes
+        }
+        self._lanes = lanes
+        for lane in lanes:
+            lane.scheduled = self
+
+    def due(self, lane: Lane) -> int:
+        return self._due[lane.number].count((self._now_us() - self._began_us) / US) - lane.sent
+
+    def times_us(self, lane: Lane, count: int, now_us: int) -> array[int]:
+        """When the next so many are due. None was sent before its time, whatever the last bit of a float says."""
+        when, began_us = self._due[lane.number].when, self._began_us
+        return array("q", [min(now_us, began_us + int(when(n) * US)) for n in range(lane.sent, lane.sent + count)])
+
+    def wait_s(self) -> float:
+        """Until the next record is due, within bounds."""
+        at_s = min((self._due[x.number].when(x.sent) for x in self._lanes if not x.done), default=0.0)
+        return min(TICK_S, max(SHORTEST_TICK_S, at_s - (self._now_us() - self._began_us) / US))
 
 
 class Rolls:
@@ -116,7 +160,8 @@ class Sending:
             Lane(number, topic, partition, spec, spec.share(topic, partition))
             for number, (topic, partition) in enumerate(chosen)
         ]
-        self._room = max(spec.block_records, spec.waiting_records // len(self.lanes))
+        parts = [spec.weight(lane.topic, lane.partition) for lane in self.lanes]
+        self._room = [max(spec.block_records, int(spec.waiting_records * part / sum(parts) + 1e-6)) for part in parts]
         self._finished: deque[Block] = deque()
         self._open: dict[tuple[int, int, int], Block] = {}
         self._fatal: str | None = None
@@ -138,12 +183,12 @@ class Sending:
         alone: Callable[[], bool] = lambda: False,
     ) -> Iterator[Block]:
         """Blocks as soon as all of their reports are there; at the end those that were left without."""
-        rate = self._spec.records_per_s
-        plain, roll = Pace(None if rate is None else rate / len(self.lanes)), self._spec.roll_records
-        pace = plain if roll is None else Rolls(plain, self.lanes, roll, self._spec.roll_wait_ms / 1000)
+        pace = self._pace()
+        flat_out = self._spec.records_per_s is None and self._spec.shape is None
+        wait_s = pace.wait_s if isinstance(pace, Scheduled) else lambda: TICK_S
         while not ended() and self._fatal is None and not all(lane.done for lane in self.lanes):
             busy = sum(self._send(lane, pace.due(lane)) for lane in self.lanes)
-            self._producer.poll(0 if busy and rate is None else TICK_S)
+            self._producer.poll(0 if busy and flat_out else wait_s())
             yield from self._take_finished()
             idle()
         yield from self._finish(idle, alone)
@@ -153,6 +198,15 @@ class Sending:
                 details=self._fatal,
                 resolution="See the error; what was sent until then is in the ledger.",
             )
+
+    def _pace(self) -> Pace | Rolls | Scheduled:
+        spec = self._spec
+        if spec.shape is not None:
+            return Scheduled(spec, self.lanes, self._clock)
+        plain = Pace(None if spec.records_per_s is None else spec.records_per_s / len(self.lanes))
+        if spec.roll_records is None:
+            return plain
+        return Rolls(plain, self.lanes, spec.roll_records, spec.roll_wait_ms / 1000)
 
     def _finish(self, idle: Callable[[], None], alone: Callable[[], bool]) -> Iterator[Block]:
         began_s = time.monotonic()
@@ -176,7 +230,7 @@ class Sending:
 
     def _send(self, lane: Lane, due: int | None) -> int:
         """One block at most, so that every partition has its turn."""
-        count = min(self._spec.block_records, self._room - lane.in_flight)
+        count = min(self._spec.block_records, self._room[lane.number] - lane.in_flight)
         if due is not None:
             count = min(count, due)
         elif count < self._spec.block_records // 2:
@@ -189,6 +243,8 @@ class Sending:
         self._open[block.name] = block
         self._reserve(block)
         messages: list[dict[str, Any]] = [{"value": value} for value in values]
+        for message, number in zip(messages, block.keys or (), strict=False):
+            message["key"] = key_of(number)
         report = self._reporter(lane, block)
         queued = self._producer.produce_batch(lane.topic, messages, partition=lane.partition, on_delivery=report)
         if queued != len(messages):

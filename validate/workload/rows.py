@@ -11,9 +11,12 @@ import pyarrow.compute as pc
 
 from validate.ledger.from_json import arrow_schema
 from validate.workload.block import NO_REPORT, Block
+from validate.workload.keys import key_of
 from validate.workload.outcome import ACKED
 
 SENT = arrow_schema("sent")
+# Besides the contract's columns, of a load that has a shape: when a record was due. The judge does not look at it.
+DUE = pa.field("due_at", SENT.field("invoked_at").type, nullable=True)
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,7 @@ class Rows:
         self._seqs, self._attempts, self._invoked = array("q"), array("q"), array("q")
         self._crcs, self._randoms = array("I"), array("I")
         self._offsets, self._dones = array("q"), array("q")
+        self._dues, self._keys = array("q"), array("I")
         self._txns: list[str | None] = []
         self._not_acked: dict[int, tuple[str, str | None]] = {}
 
@@ -55,6 +59,8 @@ class Rows:
         self._randoms.extend(block.randoms)
         self._offsets.extend(block.offsets)
         self._dones.extend(block.dones_us)
+        self._dues.extend(block.due_us or ())
+        self._keys.extend(block.keys or ())
         if block.failures or NO_REPORT in block.dones_us:
             silent = {place for place, done in enumerate(block.dones_us) if done == NO_REPORT}
             self._not_acked |= {first + place: block.outcome(place) for place in silent | block.failures.keys()}
@@ -86,9 +92,15 @@ class Rows:
             "acked_offset": pa.nulls(n) if same.acks == "0" else _null_if(pc.less(offsets, 0), offsets),
             "txn": pa.array(self._txns, pa.string()) if self._txns else pa.nulls(n, pa.string()),
         }
-        arrays = [columns.get(f.name, pa.nulls(n, f.type)) for f in SENT]
+        schema = SENT
+        if self._keys:
+            columns["key"] = pa.array([key_of(number) for number in self._keys], pa.binary())
+        if self._dues:
+            schema = SENT.append(DUE)
+            columns[DUE.name] = _longs(self._dues).cast(DUE.type)
+        arrays = [columns.get(f.name, pa.nulls(n, f.type)) for f in schema]
         return pa.RecordBatch.from_arrays(
-            [a if a.type == f.type else a.cast(f.type) for a, f in zip(arrays, SENT, strict=True)], schema=SENT
+            [a if a.type == f.type else a.cast(f.type) for a, f in zip(arrays, schema, strict=True)], schema=schema
         )
 
 

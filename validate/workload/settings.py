@@ -51,12 +51,12 @@ def for_producer(spec: ProducerSpec) -> dict[str, Any]:
         "request.timeout.ms": spec.request_timeout_ms,
         "linger.ms": spec.linger_ms,
         "batch.size": spec.batch_bytes,  # librdkafka: 1 MB
-        "batch.num.messages": max(10_000, spec.batch_bytes // spec.value_bytes),
+        "batch.num.messages": max(10_000, spec.batch_bytes // int(spec.mean_bytes)),
         "compression.type": spec.compression,
         # Never full: the loop waits before that (a full queue would be a refusal that the cluster had no part in).
         "queue.buffering.max.messages": spec.waiting_records + spec.block_records + 1,
         "queue.buffering.max.kbytes": max(
-            65_536, (spec.waiting_records + spec.block_records) * (spec.value_bytes + 128) // 512
+            65_536, (spec.waiting_records + spec.block_records) * int(spec.mean_bytes + 128) // 512
         ),
         "statistics.interval.ms": 0,
     }

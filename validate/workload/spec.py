@@ -8,12 +8,22 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, get_type_hints
 
 from common.errors import UsageError
 from common.names import nearest
+from validate.workload.keys import Dealt, Keys, dealt
+from validate.workload.schedule import Stage
+from validate.workload.sizes import Size
 from validate.workload.value import DEFAULT_BYTES, check_names
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 ACKS = ("0", "1", "all")
+# What is told as objects of their own, and an example of each.
+PARTS: dict[str, tuple[type[Any], str]] = {
+    "shape": (Stage, '{"for_s": 10, "records_per_s": 500, "to_per_s": 5000}'),
+    "sizes": (Size, '{"bytes": 100, "share": 0.9}'),
+    "keys": (Keys, '{"count": 1000, "skew": 1.0}'),
+}
+MOST_KEYS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -78,6 +88,8 @@ def _value(kind: str, key: str, given: Any, hint: Any) -> Any:
                 details=repr(error),
                 resolution='Write [{"name": "kastellan-one", "partitions": 1}].',
             ) from None
+    if key in PARTS and given is not None:
+        return [_part(kind, key, one) for one in given] if isinstance(given, list) else _part(kind, key, given)
     words = str(hint)
     if isinstance(given, bool) and "bool" not in words:
         pass
@@ -90,6 +102,25 @@ def _value(kind: str, key: str, given: Any, hint: Any) -> Any:
     raise UsageError(
         f"Wrong in the {kind}'s spec: {key} is {type(given).__name__}.", resolution=f"It must be {_plain(hint)}."
     )
+
+
+def _part(kind: str, key: str, given: Any) -> Any:
+    """One stage, size or deal of keys."""
+    made, example = PARTS[key]
+    place = f"Wrong in the {kind}'s spec: {key}"
+    known = {f.name: f for f in fields(made)}
+    if not isinstance(given, dict):
+        raise UsageError(f"{place} is {type(given).__name__}.", resolution=f"For example: {example}.")
+    for name, value in given.items():
+        if name not in known:
+            raise UsageError(f"{place} has an unknown key {name!r}.", resolution=nearest(name, known).capitalize())
+        number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        whole = "float" in str(known[name].type) or isinstance(value, int)
+        if not (number and whole) and not (value is None and not _required(known[name])):
+            raise UsageError(f"{place}: {name} is {value!r}.", resolution=f"For example: {example}.")
+    if lacking := [f.name for f in known.values() if _required(f) and f.name not in given]:
+        raise UsageError(f"{place} lacks {', '.join(lacking)}.", resolution=f"For example: {example}.")
+    return made(**given)
 
 
 def _plain(hint: Any) -> str:
@@ -119,6 +150,9 @@ class ProducerSpec(Spec):
     flush_s: float = 30.0
     roll_records: int | None = None  # over all partitions; null: no rolls
     roll_wait_ms: float = 0.0  # behind each roll
+    shape: list[Stage] | None = None  # in place of records_per_s
+    sizes: list[Size] | None = None  # in place of value_bytes
+    keys: Keys | None = None  # null: records have none and are dealt to partitions in turn
     settings: dict[str, Any] = field(default_factory=dict)  # of librdkafka, over all else
 
     def __post_init__(self) -> None:
@@ -136,13 +170,69 @@ class ProducerSpec(Spec):
             raise self.wrong("roll_records", f"is {self.roll_records}", '"roll_records": 100, or null')
         if not 1 <= self.block_records <= 100_000:  # noqa: PLR2004  a frame of the journal holds no more
             raise self.wrong("block_records", "is not within 1..100000", '"block_records": 1000')
+        self._check_shape()
+        self._check_sizes()
+        self._check_keys()
+
+    def _check_shape(self) -> None:
+        good = PARTS["shape"][1]
+        if self.shape is None:
+            return
+        if not isinstance(self.shape, list) or not self.shape:
+            raise self.wrong("shape", "is no list of stages", f'"shape": [{good}]')
+        if self.records_per_s is not None or self.roll_records is not None:
+            raise self.wrong("shape", "stands beside records_per_s or roll_records", "one of them alone")
+        for stage in self.shape:
+            if min(stage.for_s, stage.records_per_s, stage.last_per_s, 1 if stage.burst is None else stage.burst) <= 0:
+                raise self.wrong("shape", "has a time, a rate or a burst that is not above 0", good)
+
+    def _check_sizes(self) -> None:
+        if self.sizes is None:
+            return
+        if not isinstance(self.sizes, list) or not self.sizes:
+            raise self.wrong("sizes", "is no list", f'"sizes": [{PARTS["sizes"][1]}]')
+        for size in self.sizes:
+            check_names(self.run_id, self.name, size.bytes)
+            if size.share <= 0:
+                raise self.wrong("sizes", f"has a share of {size.share:g}", f"a share above 0: {PARTS['sizes'][1]}")
+
+    def _check_keys(self) -> None:
+        if self.keys is None:
+            return
+        if not isinstance(self.keys, Keys) or not 1 <= self.keys.count <= MOST_KEYS or self.keys.skew < 0:
+            raise self.wrong("keys", f"is not one count of 1..{MOST_KEYS} and a skew from 0 on", PARTS["keys"][1])
+        for topic in self.topics:
+            for partition, weight in enumerate(dealt(self.keys, topic.partitions).weights):
+                if not weight:
+                    what = f"count is {self.keys.count}: none of them belongs in {topic.name}-{partition}"
+                    raise self.wrong("keys", what, f"more keys, as {PARTS['keys'][1]}")
+
+    def keys_of(self, topic: str) -> Dealt | None:
+        return None if self.keys is None else dealt(self.keys, self._partitions(topic))
+
+    def weight(self, topic: str, partition: int) -> float:
+        """Its part of all that is sent: topics by their partitions, partitions evenly or by their keys."""
+        partitions = self._partitions(topic)
+        keys = self.keys_of(topic)
+        return partitions / len(self.lanes) * (1 / partitions if keys is None else keys.weights[partition])
+
+    @property
+    def mean_bytes(self) -> float:
+        if self.sizes is None:
+            return self.value_bytes
+        return sum(size.bytes * size.share for size in self.sizes) / sum(size.share for size in self.sizes)
 
     def share(self, topic: str, partition: int) -> int | None:
-        """Records are dealt to partitions in turn: seq x partitions + partition covers 0..count-1."""
+        """Records are dealt to partitions in turn: seq x partitions + partition covers 0..count-1. Or by their keys."""
         if self.count is None:
             return None
-        partitions = next(t.partitions for t in self.topics if t.name == topic)
+        keys, partitions = self.keys_of(topic), self._partitions(topic)
+        if keys is not None:
+            return keys.share(self.count, partition)
         return (self.count - partition + partitions - 1) // partitions
+
+    def _partitions(self, topic: str) -> int:
+        return next(t.partitions for t in self.topics if t.name == topic)
 
 
 @dataclass(frozen=True, kw_only=True)
