@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import SparkSession
 
 from common.errors import UnreadableError
+from validate.pack import ZIP, is_remote, pack_modules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -69,24 +70,24 @@ def java_version(text: str) -> int | None:
     return int(second) if first == "1" and second else int(first)
 
 
-def check_master(master: str) -> None:
-    """A standalone master that does not answer would cost minutes of retries."""
+def check_master(master: str) -> str | None:
+    """This machine's address as a standalone master sees it. One that does not answer would cost minutes of retries."""
     for address in (
         re.findall(r"([^/,\s]+:\d+)", master.removeprefix("spark://")) if master.startswith("spark://") else []
     ):
         host, port = address.rsplit(":", 1)
         try:
-            socket.create_connection((host.strip("[]"), int(port)), timeout=REACH_TIMEOUT_S).close()
+            with socket.create_connection((host.strip("[]"), int(port)), timeout=REACH_TIMEOUT_S) as reached:
+                return str(reached.getsockname()[0])
         except OSError as error:
             failure = error
-        else:
-            return
     if master.startswith("spark://"):
         raise UnreadableError(
             f"The Spark master {master} cannot be reached.",
             details=str(failure),
             resolution="Start it, mend the address, or leave --spark-master out to judge on this machine.",
         )
+    return None
 
 
 def shuffle_partitions(size_bytes: int) -> int:
@@ -127,17 +128,23 @@ def planned_for(spark: SparkSession, size_bytes: int) -> Iterator[None]:
 
 
 def start(
-    *, master: str | None = None, size_bytes: int = 0, scratch: str | None = None, jars: Sequence[str] = ()
+    *,
+    master: str | None = None,
+    size_bytes: int = 0,
+    scratch: str | None = None,
+    jars: Sequence[str] = (),
+    sends: bool = False,
 ) -> SparkSession:
     """A session for one judgement. Whatever Spark says before its log is set up goes to a file, not the terminal.
 
-    `jars` are what else it shall know, such as its source for Kafka (validate.readback.jars()).
+    `jars` are what else it shall know, such as its source for Kafka (validate.readback.jars()). `sends`: its tasks may
+    write to Kafka, and none is to be tried twice.
     """
     # PySpark logs an exception as JSON besides raising it.
     logging.getLogger("DataFrameQueryContextLogger").disabled = True
     logging.getLogger("SQLQueryContextLogger").disabled = True
     check_java()
-    check_master(master or "")
+    address = check_master(master or "")
     small = size_bytes < SMALL_BYTES
     # A short life is not worth the second compiler's work, nor a collector with threads of its own.
     # A long one takes a collector that is after throughput, and the second compiler for the innermost loops alone:
@@ -152,7 +159,9 @@ def start(
         # A ledger's times are microseconds, as Parquet knows them; left to itself Spark writes an older form (INT96).
         "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
         "spark.sql.execution.arrow.pyspark.enabled": "false",
-        "spark.task.maxFailures": "1",
+        # What only reads may be done again when an executor dies; on this machine nobody else would do it better.
+        "spark.task.maxFailures": "4" if is_remote(master) and not sends else "1",
+        "spark.speculation": "false",
         # Passwords and keys of Kafka's clients are no news for plans and event logs.
         "spark.redaction.regex": _SECRETS,
         "spark.sql.redaction.options.regex": f"{_SECRETS}|url",
@@ -168,7 +177,10 @@ def start(
         settings["spark.buffer.pageSize"] = "1m"
     if jars:
         settings["spark.jars"] = ",".join(jars)
-    if master is None or master.startswith("local"):
+    if address is not None:
+        # Executors call the driver back: at the address it has on the way to their master, not by a name of its own.
+        settings |= {"spark.driver.host": address, "spark.driver.bindAddress": address}
+    if not is_remote(master):
         # Tasks on this machine are to find the packages that the driver has, whatever `python3` is on PATH.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         settings["spark.driver.memory"] = os.environ.get("KASTELLAN_SPARK_MEMORY", "2g")
@@ -181,10 +193,19 @@ def start(
     with tempfile.TemporaryFile() as noise:
         try:
             with _stderr_into(noise.fileno()):
-                return builder.getOrCreate()
+                started = builder.getOrCreate()
         except Exception as error:
             noise.seek(0)
             raise _not_started(error, noise.read().decode(errors="replace"), master) from error
+    if is_remote(master):
+        _hand_out(started)
+    return started
+
+
+def _hand_out(spark: SparkSession) -> None:
+    """Our modules, for tasks elsewhere; Spark keeps a copy of its own for as long as the session lives."""
+    with tempfile.TemporaryDirectory() as folder:
+        spark.sparkContext.addPyFile(str(pack_modules(Path(folder, ZIP))))
 
 
 def _not_started(error: Exception, noise: str, master: str | None) -> UnreadableError:

@@ -38,7 +38,7 @@ class Context:
             from validate import readback, session  # noqa: PLC0415  Spark's modules, only now
 
             size = LARGE_BYTES if self.large else PACED_BYTES
-            self._spark = session.start(master=self.spark_master, size_bytes=size, jars=readback.jars())
+            self._spark = session.start(master=self.spark_master, size_bytes=size, jars=readback.jars(), sends=True)
         return self._spark
 
     def close(self) -> None:
