@@ -84,7 +84,8 @@ def run(cluster: Cluster, wish: Wish) -> RunFolder:
         folder = _folder(cluster, wish, shared)
         folder.describe(cluster)
         large = any(one.workload.count >= LARGE_COUNT for one in asked)
-        context = Context(cluster, admin, folder, record, wish.allow_faults, large, wish.spark_master)
+        records = max((one.workload.count * len(one.topics) for one in asked), default=0)
+        context = Context(cluster, admin, folder, record, wish.allow_faults, large, wish.spark_master, records)
         entries = [(one, folder.enter(one, _again(wish, one, folder.seed))) for one in asked]
         folder.save()
         numbers = wish.checks or (() if wish.ids else security.numbers_of(wish.suite))
