@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import SparkSession
 
 from common.errors import UnreadableError
+from validate import spark_home
 from validate.pack import ZIP, is_remote, pack_modules
 
 if TYPE_CHECKING:
@@ -136,6 +137,7 @@ def _settings(
     # A long one takes a collector that is after throughput, and the second compiler for the innermost loops alone:
     # by its own thresholds it would spend more on code that runs for a moment than the reading of millions of rows.
     jvm = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"] if small else ["-XX:+UseParallelGC", *_PATIENT_COMPILER]
+    jvm += spark_home.options()
     settings = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
