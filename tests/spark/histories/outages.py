@@ -306,8 +306,7 @@ def fresh_without_bound_before(h: History) -> None:
 
 @history(
     "a fresh client that came back too late is stuck itself, and no excuse",
-    violation("stuck", **HERE, detail="stuck", named="running"),
-    violation("stuck", **HERE, detail="stuck", named="fresh"),
+    violation("stuck", times=2, **HERE, detail="stuck"),
     violation("outage", **HERE, named="running"),
     violation("outage", **HERE, named="fresh"),
 )
