@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import yaml
+if TYPE_CHECKING:
+    import yaml
 
 
 class TextError(ValueError):
@@ -21,10 +22,12 @@ def from_json(text: str | bytes) -> Any:
         raise TextError(str(error)) from None
 
 
-def from_yaml(text: str, loader: type[yaml.SafeLoader] = yaml.SafeLoader) -> Any:
+def from_yaml(text: str, loader: type[yaml.SafeLoader] | None = None) -> Any:
     """A wrong date or a tag on the wrong word raises what Python's own functions raise, and no YAMLError."""
+    import yaml  # noqa: PLC0415  executors of Spark read JSON here, and have no such package
+
     try:
-        content = yaml.load(text, Loader=loader)  # noqa: S506  a SafeLoader
+        content = yaml.load(text, Loader=loader or yaml.SafeLoader)  # noqa: S506  a SafeLoader
         _refuse_loops(content, frozenset(), set())
     except RecursionError:
         raise TextError("it is nested too deeply") from None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from validate.act import Act
 from validate.faults.errors import FaultError
 from validate.faults.kinds import KINDS, with_defaults
 from validate.form import best, mistakes
+from validate.workload.schedule import Stage
 from validate.workload.spec import ConsumerSpec, PipelineSpec, ProducerSpec, StorerSpec, TransformerSpec
 
 FOLDER = Path(__file__).with_name("scenarios")
@@ -90,8 +91,23 @@ class Workload:
     consumers: int = 1
     probes: bool = True
     user: str | None = None
+    shape: list[dict[str, Any]] | None = None
+    sizes: list[dict[str, Any]] | None = None
+    drawn_keys: dict[str, Any] | None = None
     producer: dict[str, Any] = field(default_factory=dict)
     consumer: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def shape_s(self) -> float:
+        """How long its stages last in all."""
+        return float(sum(stage["for_s"] for stage in self.shape or ()))
+
+    def share(self, parts: int) -> dict[str, Any]:
+        """What one of so many equal writers has to send: how fast, how large, with which keys."""
+        rest = {"value_bytes": self.value_bytes, "sizes": self.sizes, "drawn_keys": self.drawn_keys}
+        if self.shape is None:
+            return {**rest, "records_per_s": self.records_per_s / parts}
+        return {**rest, "shape": [asdict(Stage(**stage).slower(parts)) for stage in self.shape]}
 
     @property
     def sending(self) -> dict[str, Any]:
@@ -265,7 +281,7 @@ def _check_sense(scenario: Scenario, place: str) -> None:
         _never(place, "acts and a workload of kind clients go together")
     if scenario.acts and scenario.all_steps:
         _never(place, "acts and faults are not played at the same time")
-    _check_clients(scenario)
+    _check_clients(scenario, place)
     _check_outage(scenario, place)
     if isinstance(scenario.expect.anomalies, dict):
         from validate.expect import parse as parse_expectation  # noqa: PLC0415  it brings Spark's modules
@@ -281,11 +297,14 @@ def _check_topic(topic: Topic, place: str) -> None:
         _never(place, f"topic {topic.name} has min.insync.replicas {topic.min_in_sync}, above its replication")
 
 
-def _check_clients(scenario: Scenario) -> None:
+def _check_clients(scenario: Scenario, place: str) -> None:
     """Settings that a workload would refuse are refused before anything is made."""
+    load = scenario.workload
+    if load.kind != "paced" and (load.shape or load.sizes or load.drawn_keys):
+        _never(place, "shape, sizes and drawn_keys are of a workload of kind paced")
     topics = [{"name": topic.name, "partitions": topic.partitions} for topic in scenario.topics]
     shared = {"run_id": "run", "name": "client", "ledger": "ledger", "client": {}, "topics": topics}
-    ProducerSpec.parse({**shared, **scenario.workload.sending})
+    ProducerSpec.parse({**shared, **scenario.workload.share(scenario.workload.producers), **scenario.workload.sending})
     members = [one for one in scenario.acts if one.verb == "start"] or [Act("start", "reader")]
     for one in members:
         moment = {"begin_ms": 1} if one.at else {}

@@ -18,6 +18,7 @@ from pyspark.sql import SparkSession
 
 from common.errors import UnreadableError
 from validate import spark_home
+from validate.pack import ZIP, is_remote, pack_modules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -70,24 +71,24 @@ def java_version(text: str) -> int | None:
     return int(second) if first == "1" and second else int(first)
 
 
-def check_master(master: str) -> None:
-    """A standalone master that does not answer would cost minutes of retries."""
+def check_master(master: str) -> str | None:
+    """This machine's address as a standalone master sees it. One that does not answer would cost minutes of retries."""
     for address in (
         re.findall(r"([^/,\s]+:\d+)", master.removeprefix("spark://")) if master.startswith("spark://") else []
     ):
         host, port = address.rsplit(":", 1)
         try:
-            socket.create_connection((host.strip("[]"), int(port)), timeout=REACH_TIMEOUT_S).close()
+            with socket.create_connection((host.strip("[]"), int(port)), timeout=REACH_TIMEOUT_S) as reached:
+                return str(reached.getsockname()[0])
         except OSError as error:
             failure = error
-        else:
-            return
     if master.startswith("spark://"):
         raise UnreadableError(
             f"The Spark master {master} cannot be reached.",
             details=str(failure),
             resolution="Start it, mend the address, or leave --spark-master out to judge on this machine.",
         )
+    return None
 
 
 def shuffle_partitions(size_bytes: int) -> int:
@@ -127,18 +128,10 @@ def planned_for(spark: SparkSession, size_bytes: int) -> Iterator[None]:
             spark.conf.set(name, value)
 
 
-def start(
-    *, master: str | None = None, size_bytes: int = 0, scratch: str | None = None, jars: Sequence[str] = ()
-) -> SparkSession:
-    """A session for one judgement. Whatever Spark says before its log is set up goes to a file, not the terminal.
-
-    `jars` are what else it shall know, such as its source for Kafka (validate.readback.jars()).
-    """
-    # PySpark logs an exception as JSON besides raising it.
-    logging.getLogger("DataFrameQueryContextLogger").disabled = True
-    logging.getLogger("SQLQueryContextLogger").disabled = True
-    check_java()
-    check_master(master or "")
+def _settings(
+    master: str | None, size_bytes: int, scratch: str | None, jars: Sequence[str], *, sends: bool
+) -> dict[str, str]:
+    """They become words of a command line: no secret may be among them."""
     small = size_bytes < SMALL_BYTES
     # A short life is not worth the second compiler's work, nor a collector with threads of its own.
     # A long one takes a collector that is after throughput, and the second compiler for the innermost loops alone:
@@ -154,7 +147,9 @@ def start(
         # A ledger's times are microseconds, as Parquet knows them; left to itself Spark writes an older form (INT96).
         "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
         "spark.sql.execution.arrow.pyspark.enabled": "false",
-        "spark.task.maxFailures": "1",
+        # What only reads may be done again when an executor dies; on this machine nobody else would do it better.
+        "spark.task.maxFailures": "4" if is_remote(master) and not sends else "1",
+        "spark.speculation": "false",
         # Passwords and keys of Kafka's clients are no news for plans and event logs.
         "spark.redaction.regex": _SECRETS,
         "spark.sql.redaction.options.regex": f"{_SECRETS}|url",
@@ -170,23 +165,57 @@ def start(
         settings["spark.buffer.pageSize"] = "1m"
     if jars:
         settings["spark.jars"] = ",".join(jars)
-    if master is None or master.startswith("local"):
+    if not is_remote(master):
         # Tasks on this machine are to find the packages that the driver has, whatever `python3` is on PATH.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         settings["spark.driver.memory"] = os.environ.get("KASTELLAN_SPARK_MEMORY", "2g")
         settings["spark.driver.bindAddress"] = "127.0.0.1"
         settings["spark.driver.host"] = "127.0.0.1"
         settings["spark.local.dir"] = scratch or os.environ.get("SPARK_LOCAL_DIRS") or tempfile.gettempdir()
+    return settings
+
+
+def start(
+    *,
+    master: str | None = None,
+    size_bytes: int = 0,
+    scratch: str | None = None,
+    jars: Sequence[str] = (),
+    sends: bool = False,
+) -> SparkSession:
+    """A session for one judgement. Whatever Spark says before its log is set up goes to a file, not the terminal.
+
+    `jars` are what else it shall know, such as its source for Kafka (validate.readback.jars()). `sends`: its tasks may
+    write to Kafka, and none is to be tried twice.
+    """
+    # PySpark logs an exception as JSON besides raising it.
+    logging.getLogger("DataFrameQueryContextLogger").disabled = True
+    logging.getLogger("SQLQueryContextLogger").disabled = True
+    check_java()
+    address = check_master(master or "")
+    settings = _settings(master, size_bytes, scratch, jars, sends=sends)
+    if address is not None:
+        # Executors call the driver back: at the address it has on the way to their master, not by a name of its own.
+        settings |= {"spark.driver.host": address, "spark.driver.bindAddress": address}
     builder = SparkSession.builder.master(master or "local[*]").appName("kastellan-judge")
     for key, value in settings.items():
         builder = builder.config(key, value)
     with tempfile.TemporaryFile() as noise:
         try:
             with _stderr_into(noise.fileno()):
-                return builder.getOrCreate()
+                started = builder.getOrCreate()
         except Exception as error:
             noise.seek(0)
             raise _not_started(error, noise.read().decode(errors="replace"), master) from error
+    if is_remote(master):
+        _hand_out(started)
+    return started
+
+
+def _hand_out(spark: SparkSession) -> None:
+    """Our modules, for tasks elsewhere; Spark keeps a copy of its own for as long as the session lives."""
+    with tempfile.TemporaryDirectory() as folder:
+        spark.sparkContext.addPyFile(str(pack_modules(Path(folder, ZIP))))
 
 
 def _not_started(error: Exception, noise: str, master: str | None) -> UnreadableError:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from common.errors import UsageError
+from validate.workload.settings import inlined
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,7 +18,7 @@ _SAME = (
     "client.id",
     "request.timeout.ms",
 )
-# librdkafka's name -> Kafka's own; a location is read, its content is handed on.
+# librdkafka's name -> Kafka's own.
 _STORES = {
     "ssl.ca": "ssl.truststore.certificates",
     "ssl.certificate": "ssl.keystore.certificate.chain",
@@ -32,7 +32,7 @@ _MODULES = {
 
 def java_settings(client: Mapping[str, Any]) -> dict[str, str]:
     """What Kafka's own clients need for the same connection."""
-    rest = dict(client)
+    rest = inlined(client)
     settings = {key: str(rest.pop(key)) for key in _SAME if key in rest}
     settings["security.protocol"] = settings.get("security.protocol", "plaintext").upper()
     settings |= _sasl(rest) | _stores(rest)
@@ -70,14 +70,7 @@ def _quoted(word: Any) -> str:
 def _stores(rest: dict[str, Any]) -> dict[str, str]:
     found = {}
     for ours, theirs in _STORES.items():
-        pem, location = rest.pop(f"{ours}.pem", None), rest.pop(f"{ours}.location", None)
-        if location is not None and pem is None:
-            try:
-                pem = Path(location).read_text(encoding="ascii")
-            except OSError as error:
-                raise UsageError(
-                    f"{ours}.location cannot be read.", details=str(error), resolution="Name a PEM file."
-                ) from None
+        pem = rest.pop(f"{ours}.pem", None)
         if pem is not None:
             found[theirs] = str(pem)
             found[f"ssl.{theirs.split('.')[1]}.type"] = "PEM"

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from validate.report import folder, outages, pictures, security, series, words
+from validate.report import folder, latency, outages, pictures, security, series, words
 from validate.report.faults import fault_spans, isr_spans
 from validate.report.look import commands
 from validate.report.moments import apart_s
@@ -113,6 +113,7 @@ def _scenario(one: folder.ScenarioFiles, path: Path, cluster: dict[str, Any]) ->
         "settings": sent.settings,
         "phases": [_phase(x) for x in entry.get("phases") or [] if isinstance(x, dict)],
         "timeline": sent.to_json(),
+        "latency": latency.read(one.ledger / "sent").to_json(),
         "pictures": drawn,
         "faults": faults,
         "outages": outages.table(found, said, one.expect, faults),

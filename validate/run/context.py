@@ -6,6 +6,7 @@ import socket
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from validate.plan import LEDGER_BYTES
 from validate.workload.clock import Clock
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ class Context:
     large: bool
     """Whether Spark is started for millions of records."""
     spark_master: str | None = None
+    records: int = 0
+    """The most that one scenario sends, as far as it is known."""
     clock: Clock = field(default_factory=Clock)
     machine: str = field(default_factory=socket.gethostname)
     number: int = 0
@@ -37,8 +40,8 @@ class Context:
         if self._spark is None:
             from validate import readback, session  # noqa: PLC0415  Spark's modules, only now
 
-            size = LARGE_BYTES if self.large else PACED_BYTES
-            self._spark = session.start(master=self.spark_master, size_bytes=size, jars=readback.jars())
+            size = max(LARGE_BYTES, int(self.records * LEDGER_BYTES)) if self.large else PACED_BYTES
+            self._spark = session.start(master=self.spark_master, size_bytes=size, jars=readback.jars(), sends=True)
         return self._spark
 
     def close(self) -> None:

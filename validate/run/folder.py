@@ -67,7 +67,10 @@ class Entry:
 
 
 class RunFolder:
-    def __init__(self, path: Path, *, run_id: str, seed: int, suite: str | None, command: list[str]) -> None:
+    def __init__(
+        self, path: Path, *, run_id: str, seed: int, suite: str | None, command: list[str], shared: Path | None = None
+    ) -> None:
+        """`shared`: a folder that Spark's executors see as well; what they read and write lies there."""
         self.path, self.run_id, self.seed = path, run_id, seed
         self.entries: list[Entry] = []
         self.checks: list[dict[str, Any]] = []
@@ -83,6 +86,10 @@ class RunFolder:
             "reasons": [],
         }
         path.mkdir(parents=True)
+        if shared is not None:
+            for kind in ("ledger", "findings"):
+                (shared / run_id / kind).mkdir(parents=True)
+                (path / kind).symlink_to(shared.resolve() / run_id / kind)
         self._lock = threading.Lock()
         self._log = (path / "run.log").open("a", encoding="utf-8")
 
@@ -112,7 +119,8 @@ class RunFolder:
         return entry
 
     def folder(self, kind: str, scenario: str = "") -> Path:
-        made = self.path / kind / scenario if scenario else self.path / kind
+        """As the executors know it, where it is shared."""
+        made = (self.path / kind).resolve() / scenario
         made.mkdir(parents=True, exist_ok=True)
         return made
 

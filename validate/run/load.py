@@ -46,8 +46,7 @@ class Load:
             self.workloads.start(
                 "producer",
                 f"writer-{number + 1}",
-                records_per_s=load.records_per_s / load.producers,
-                value_bytes=load.value_bytes,
+                **load.share(load.producers),
                 flush_s=DELIVERY_MS / 1000,
                 seed=self._context.folder.seed,
                 **{"delivery_timeout_ms": DELIVERY_MS, **load.sending},
@@ -75,6 +74,8 @@ class Load:
         """Stay until the phase is long enough and the needed partitions acked enough; returns who did not in time."""
         began_s, counts = since or self.mark()
         least, length_s = self._scenario.progress["acked_per_partition"], self._scenario.progress["phase_s"]
+        if not self._scenario.disturbs:
+            length_s = max(length_s, self._scenario.workload.shape_s)
         wanted = list(needed)
         behind: list[str] = []
 

@@ -110,6 +110,7 @@ def _run(context: Context, scenario: Scenario, entry: Entry) -> None:
         expectation.write(ledger)
         _judge(context, scenario, entry, place, ledger)
         _look(scenario, entry, ledger, story)
+        _look_at_shape(context, scenario, entry, ledger)
     finally:
         with contextlib.suppress(KastellanError):
             place.remove(made)
@@ -238,7 +239,7 @@ def _judge(context: Context, scenario: Scenario, entry: Entry, place: Workplace,
     problems = [*back.problems, *(_replicas(context, scenario, ledger) if scenario.expect.replicas else ())]
     for problem in problems:
         entry.settle("unknown", problem)
-    findings = context.folder.path / "findings" / scenario.id
+    findings = (context.folder.path / "findings").resolve() / scenario.id
     summary = judge.judge_ledger(spark, ledger, None, findings)
     verdicts = context.folder.folder("verdicts")
     (verdicts / f"{scenario.id}.json").write_text(json.dumps(summary.to_json(), indent=1) + "\n", encoding="utf-8")
@@ -298,6 +299,24 @@ def _look(scenario: Scenario, entry: Entry, ledger: Path, story: Story | None) -
             entry.settle(verdict, told)
     if expect.looks and entry.verdict == "passed":
         look(scenario, entry, ledger)
+
+
+def _look_at_shape(context: Context, scenario: Scenario, entry: Entry, ledger: Path) -> None:
+    """Whether the load was what was asked for. While something is broken it need not be."""
+    if scenario.workload.shape is None:
+        return
+    from validate.report import latency  # noqa: PLC0415  a reader of the ledger, needed by shaped loads only
+
+    told = latency.read(ledger / "sent").to_json()
+    if told is None:
+        entry.settle("unknown", "no record of the load says when it was due")
+        return
+    context.folder.say(f"  {latency.sentence(told)}")
+    for line in latency.not_taken(told):
+        if scenario.disturbs:
+            entry.notes.append(line)
+        else:
+            entry.settle("unknown", line)
 
 
 def _configured(scenario: Scenario) -> dict[str, object]:

@@ -5,18 +5,21 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import importlib
+import os
 import random
 import shlex
 import signal
 import traceback
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from common.errors import UsageError
 from validate import scenario as scenarios
 from validate.admin import Admin, Workplace
 from validate.faults.record import Record
+from validate.pack import is_remote
 from validate.run.context import Context
 from validate.run.folder import RunFolder
 from validate.run.one import run_one
@@ -26,7 +29,6 @@ from validate.security.waivers import waivers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
     from validate.cluster import Cluster
     from validate.scenario import Scenario
@@ -46,6 +48,8 @@ class Wish:
     allow_faults: bool = False
     out: Path | None = None
     spark_master: str | None = None
+    ledger: str | None = None
+    """A folder that Spark's executors see as this machine does."""
     intrusive: bool = False
     checks: tuple[int, ...] = ()
     """Security checks by number; unless given, those of the suite."""
@@ -73,16 +77,18 @@ def run(cluster: Cluster, wish: Wish) -> RunFolder:
     asked = chosen(wish)
     waivers(cluster)  # a slip in them is told before anything is touched
     _require_consent(cluster, wish, asked)
+    shared = shared_folder(wish)
     with alone(cluster), _signals():
         record = Record(cluster.state_dir)
         _refuse_open(record, wish)
         admin = Admin(cluster)
         Workplace(cluster, cluster.admin_user).check_login()
         OwnTopics(cluster).remove()
-        folder = _folder(cluster, wish)
+        folder = _folder(cluster, wish, shared)
         folder.describe(cluster)
         large = any(one.workload.count >= LARGE_COUNT for one in asked)
-        context = Context(cluster, admin, folder, record, wish.allow_faults, large, wish.spark_master)
+        records = max((one.workload.count * len(one.topics) for one in asked), default=0)
+        context = Context(cluster, admin, folder, record, wish.allow_faults, large, wish.spark_master, records)
         entries = [(one, folder.enter(one, _again(wish, one, folder.seed))) for one in asked]
         folder.save()
         numbers = wish.checks or (() if wish.ids else security.numbers_of(wish.suite))
@@ -134,14 +140,37 @@ def _refuse_open(record: Record, wish: Wish) -> None:
         )
 
 
-def _folder(cluster: Cluster, wish: Wish) -> RunFolder:
+def shared_folder(wish: Wish) -> Path | None:
+    """Where the ledger goes if not into the run's folder, told before anything is begun."""
+    if wish.ledger is None:
+        if is_remote(wish.spark_master):
+            raise UsageError(
+                f"The executors of {wish.spark_master} do not see the run's folder.",
+                resolution="Name a folder that all its machines see under the same path: --ledger DIR.",
+            )
+        return None
+    place = Path(wish.ledger.removeprefix("file://").removeprefix("file:"))
+    if "://" in str(place) or "://" in wish.ledger.removeprefix("file://"):
+        raise UsageError(
+            f"A run cannot keep its ledger at {wish.ledger}.",
+            details="Its journals are files, sealed on this machine; judge alone reads a ledger of any Hadoop URL.",
+            resolution="Name a folder that all machines see under the same path (a mount): --ledger DIR.",
+        )
+    if not place.is_dir():
+        raise UsageError(f"There is no folder {str(place)!r}.", resolution="Make or mount it, on every worker too.")
+    return place.resolve()
+
+
+def _folder(cluster: Cluster, wish: Wish, shared: Path | None) -> RunFolder:
     seed = random.SystemRandom().randrange(1000) if wish.seed is None else wish.seed
     if not 0 <= seed <= SEED_MOST:
         raise UsageError(f"Seed {seed} is too large or negative.", resolution=f"Take one of 0 to {SEED_MOST}.")
     run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-s{seed}"
     path = (wish.out or cluster.state_dir / "runs") / run_id
     suite = None if wish.ids or wish.checks else wish.suite
-    return RunFolder(path, run_id=run_id, seed=seed, suite=suite, command=list(wish.command))
+    if shared is not None:
+        os.umask(0o002)  # executors are another user, of the group that the shared folder hands down
+    return RunFolder(path, run_id=run_id, seed=seed, suite=suite, command=list(wish.command), shared=shared)
 
 
 def _again(wish: Wish, one: Scenario, seed: int) -> str:

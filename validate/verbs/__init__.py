@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from validate.verbs import compare, consume, heal, judge, listing, produce, report, run
+from validate.verbs import compare, consume, heal, judge, listing, pack, plan, produce, report, run
 
 if TYPE_CHECKING:
     import argparse
@@ -21,4 +21,4 @@ class Verb(Protocol):
     def run(self, args: argparse.Namespace) -> int: ...
 
 
-VERBS: tuple[Verb, ...] = (listing, run, heal, judge, report, compare, produce, consume)
+VERBS: tuple[Verb, ...] = (listing, run, heal, judge, report, compare, produce, consume, pack, plan)

@@ -33,7 +33,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, metavar="N", help="who is hit and what is drawn (default: by chance)")
     parser.add_argument("--allow-faults", action="store_true", help="break hosts of a cluster that does not say so")
     parser.add_argument("--out", type=Path, metavar="DIR", help="where runs go (default: runs/ beside cluster.json)")
-    parser.add_argument("--spark-master", metavar="URL", help="Spark cluster to judge on (default: this machine)")
+    parser.add_argument(
+        "--spark-master", metavar="URL", help="Spark cluster to load and judge on (default: this machine)"
+    )
+    parser.add_argument(
+        "--ledger", metavar="DIR", help="folder for the ledger that all of its machines see as this one"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -57,6 +62,7 @@ def run(args: argparse.Namespace) -> int:
         allow_faults=args.allow_faults,
         out=args.out,
         spark_master=args.spark_master,
+        ledger=args.ledger,
         command=("python", "-m", "validate", *sys.argv[1:]),
         where=words_of(args),
     )

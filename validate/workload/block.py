@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from validate.workload.outcome import UNKNOWN
 
 RESERVED = b"R"
+SHAPED = b"S"  # behind a reservation: when each record was due; KEYED: the number of its key
+KEYED = b"K"
 RESULTS = b"A"
 _HEAD = struct.Struct("<HHQQI")  # lane, attempt, first number, invoked at (us), how many
 NO_OFFSET = -1
@@ -30,6 +32,8 @@ class Block:
     dones_us: array[int] = field(default_factory=lambda: array("q"))
     failures: dict[int, tuple[str, str]] = field(default_factory=dict)  # place in the block -> error, outcome
     missing: int = 0
+    due_us: array[int] | None = None
+    keys: array[int] | None = None
 
     def __post_init__(self) -> None:
         count = len(self.crcs)
@@ -52,7 +56,9 @@ class Block:
 
     def reservation(self) -> bytes:
         head = _HEAD.pack(*self.name, self.invoked_us, len(self))
-        return b"".join((RESERVED, head, self.crcs.tobytes(), self.randoms.tobytes()))
+        more = [] if self.due_us is None else [SHAPED, self.due_us.tobytes()]
+        more += [] if self.keys is None else [KEYED, self.keys.tobytes()]
+        return b"".join((RESERVED, head, self.crcs.tobytes(), self.randoms.tobytes(), *more))
 
     def results(self) -> bytes:
         head = _HEAD.pack(*self.name, self.invoked_us, len(self))
@@ -66,7 +72,14 @@ def read_reservation(content: bytes) -> Block:
     crcs, randoms = array("I"), array("I")
     crcs.frombytes(content[at : at + 4 * count])
     randoms.frombytes(content[at + 4 * count : at + 8 * count])
-    return Block(lane, seq_from, invoked_us, crcs, randoms, attempt)
+    block = Block(lane, seq_from, invoked_us, crcs, randoms, attempt)
+    at += 8 * count
+    if content[at : at + 1] == SHAPED:
+        block.due_us = array("q", content[at + 1 : at + 1 + 8 * count])
+        at += 1 + 8 * count
+    if content[at : at + 1] == KEYED:
+        block.keys = array("I", content[at + 1 : at + 1 + 4 * count])
+    return block
 
 
 def read_results(content: bytes, blocks: dict[tuple[int, int, int], Block]) -> None:

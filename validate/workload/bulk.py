@@ -7,6 +7,7 @@ Spark would run a second time refuses: its records may be on the brokers already
 from __future__ import annotations
 
 import json
+import socket
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,10 +21,12 @@ from pyspark.util import PythonEvalType
 
 from common.errors import KastellanError, UsageError
 from validate.ledger.from_json import arrow_schema
-from validate.workload.clock import Clock
+from validate.pack import is_remote
+from validate.workload.clock import Clock, boot
 from validate.workload.producer import Sending, identity
 from validate.workload.rows import Rows
 from validate.workload.seal import reserved
+from validate.workload.settings import inlined
 from validate.workload.shape import check_topics
 from validate.workload.spec import ProducerSpec
 
@@ -49,7 +52,7 @@ SENT = (
 def load(spark: SparkSession, given: dict[str, Any]) -> dict[str, int]:
     """Send what a producer's spec asks for (`count` per topic) and write `reservations` and `sent`; gives the outcomes.
 
-    The ledger is a folder that driver and tasks share. Each task is a producer of its own: `<name>-<number>`.
+    The ledger is a folder that driver and tasks share under one name. Each task is a producer: `<name>-<number>`.
     """
     spec = ProducerSpec.parse(given)
     if spec.count is None:
@@ -60,7 +63,8 @@ def load(spark: SparkSession, given: dict[str, Any]) -> dict[str, int]:
     tasks = [(name, json.dumps(lanes)) for name, lanes in shares.items()]
     # One row a task: what it is to do. The client's secrets travel inside the function, which no plan shows.
     frame = spark.createDataFrame(spark.sparkContext.parallelize(tasks, len(tasks)), TASKS)
-    rows = _map_in_arrow(frame, _task(asdict(spec) | {"topics": [asdict(t) for t in spec.topics]}), SENT)
+    columns = SENT if spec.shape is None else f"{SENT}, due_at timestamp"
+    rows = _map_in_arrow(frame, _task(told_to_tasks(spec, spark.sparkContext.master), boot()), columns)
     before = spark.conf.get("spark.sql.session.timeZone")
     spark.conf.set("spark.sql.session.timeZone", "UTC")
     try:
@@ -76,6 +80,11 @@ def load(spark: SparkSession, given: dict[str, Any]) -> dict[str, int]:
     sent = spark.read.parquet(f"{spec.ledger}/sent")
     counted = sent.filter(sent.producer.isin(list(shares))).groupBy("outcome").count().collect()
     return {row["outcome"]: row["count"] for row in counted}
+
+
+def told_to_tasks(spec: ProducerSpec, master: str | None) -> dict[str, Any]:
+    """The spec again, as it is parsed there; on other machines there are no files of this one."""
+    return asdict(spec) | ({"client": inlined(spec.client)} if is_remote(master) else {})
 
 
 def deal(spec: ProducerSpec, tasks: int) -> list[list[Lane]]:
@@ -113,15 +122,23 @@ def _map_in_arrow(frame: DataFrame, work: Callable[[Any], Any], schema: str) -> 
     return DataFrame(made, frame.sparkSession)
 
 
-def _task(given: dict[str, Any]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _task(given: dict[str, Any], drivers_boot: str) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def send(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         _refuse_repetition()
         for batch in batches:
             for row in batch.to_pylist():
                 lanes = [(topic, partition) for topic, partition in json.loads(row["lanes"])]
-                yield from _send(ProducerSpec.parse(given | {"name": row["producer"]}), lanes)
+                spec = ProducerSpec.parse(given | {"name": row["producer"]})
+                yield from _send(on_this_clock(spec, drivers_boot), lanes)
 
     return send
+
+
+def on_this_clock(spec: ProducerSpec, drivers_boot: str) -> ProducerSpec:
+    """The run's clock is that of the driver's machine; elsewhere a task has one of its own, and says so."""
+    if boot() == drivers_boot:
+        return spec
+    return replace(spec, clock=f"{socket.gethostname()}/{spec.name}", clock_offset_ns=None)
 
 
 def _refuse_repetition() -> None:

@@ -6,8 +6,10 @@ carries it on. Processes given the same offset agree to the microsecond whatever
 
 from __future__ import annotations
 
+import socket
 import time
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -15,6 +17,14 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 def offset_ns() -> int:
     """Wall clock less monotonic clock, now. Taken once per run and handed to every process of it."""
     return time.time_ns() - time.monotonic_ns()
+
+
+def boot() -> str:
+    """Which life of which machine this is: who shares it shares the monotonic clock, in whatever container."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except OSError:
+        return socket.gethostname()
 
 
 class Clock:

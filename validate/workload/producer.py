@@ -14,10 +14,12 @@ from common.errors import KastellanError
 from validate.sample import dealt
 from validate.workload.block import Block
 from validate.workload.hooks import Hooks
-from validate.workload.keys import keys_of
+from validate.workload.keys import key_of, keys_of
 from validate.workload.outcome import ACKED, classify
 from validate.workload.rows import Identity
+from validate.workload.schedule import US, Due, Schedule
 from validate.workload.settings import SILENT, for_producer
+from validate.workload.sizes import MixedFiller
 from validate.workload.value import SEQ, Filler
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
 ALONE_S = 5.0  # how long reports are waited for when nobody waits for the ledger
 TICK_S = 0.005
+SHORTEST_TICK_S = 0.001  # how exactly a schedule is kept: waking up more often costs more than it tells
 LAST_LOOK_S = 5.0
 BEHIND_S = 1.0  # how much of a pace that was missed is made up for
 
@@ -53,12 +56,20 @@ class Lane:
         self.number, self.topic, self.partition = number, topic, partition
         self.total = total if texts is None else len(texts)
         self._texts = texts
-        self._keys = keys_of(spec.keyed, partition, spec.partitions_of(topic)) if spec.keyed else []
-        self._tombstones = spec.tombstones
+        self._keys = keys_of(spec.keyed, partition, spec.partitions_of(topic))
+        self._prefix, self._tombstones = spec.key_prefix, spec.tombstones
         self._places = {key: place for place, key in enumerate(self._keys)} if spec.tombstones else {}
         self.sent = self.reported = self.acked = 0
-        self._filler = Filler(spec.run_id, spec.name, topic, partition, spec.value_bytes)
-        self._chance = random.Random(f"{spec.seed}/{spec.name}/{topic}/{partition}")  # noqa: S311  to be repeatable
+        name = f"{spec.seed}/{spec.name}/{topic}/{partition}"
+        self._chance = random.Random(name)  # noqa: S311  to be repeatable
+        self._filler: Filler | MixedFiller
+        if spec.sizes is None:
+            self._filler = Filler(spec.run_id, spec.name, topic, partition, spec.value_bytes)
+        else:
+            sizes = random.Random(f"{name}/sizes")  # noqa: S311
+            self._filler = MixedFiller(spec.sizes, spec.run_id, spec.name, topic, partition, sizes)
+        self._urn, self._key_chance = spec.urn_of(topic), random.Random(f"{name}/keys")  # noqa: S311
+        self.scheduled: Scheduled | None = None
 
     @property
     def in_flight(self) -> int:
@@ -73,12 +84,21 @@ class Lane:
         texts = None if self._texts is None else self._texts[self.sent : self.sent + count]
         values, crcs = self._filler.block(self.sent, randoms, now_us, texts=texts)
         block = Block(self.number, self.sent, now_us, crcs, randoms)
-        messages = self._keyed(values) if self._keys else [{"value": value} for value in values]
+        if self.scheduled is not None:
+            block.due_us = self.scheduled.times_us(self, count, now_us)
+        if self._urn is not None:
+            block.keys = self._urn.draw(self.partition, count, self._key_chance)
+        messages = self._messages(values, block)
         self.sent += count
         return block, messages
 
-    def _keyed(self, values: list[bytes]) -> list[dict[str, Any]]:
-        keys = (self._keys[(self.sent + place) % len(self._keys)] for place in range(len(values)))
+    def _messages(self, values: list[bytes], block: Block) -> list[dict[str, Any]]:
+        if block.keys is not None:
+            keys = (key_of(number, self._prefix) for number in block.keys)
+        elif self._keys:
+            keys = (self._keys[seq % len(self._keys)] for seq in range(block.seq_from, block.seq_from + len(block)))
+        else:
+            return [{"value": value} for value in values]
         return [{"key": k, "value": None if self._tombstones else v} for k, v in zip(keys, values, strict=True)]
 
     def seq_of(self, message: Message) -> int:
@@ -103,6 +123,34 @@ class Pace:
         if behind > most:
             self._given_up[lane.number] = given_up + behind - most
         return int(min(behind, most))
+
+
+class Scheduled:
+    """Stages on the run's own clock, from the moment this is made. What could not go out in time stays due."""
+
+    def __init__(self, spec: ProducerSpec, lanes: list[Lane], clock: Clock) -> None:
+        schedule = Schedule(spec.shape or [])
+        self._now_us, self._began_us = clock.now_us, clock.now_us()
+        self._due = {
+            lane.number: Due(schedule, spec.weight(lane.topic, lane.partition), lane.number / len(lanes))
+            for lane in lanes
+        }
+        self._lanes = lanes
+        for lane in lanes:
+            lane.scheduled = self
+
+    def due(self, lane: Lane) -> int:
+        return self._due[lane.number].count((self._now_us() - self._began_us) / US) - lane.sent
+
+    def times_us(self, lane: Lane, count: int, now_us: int) -> array[int]:
+        """When the next so many are due. None was sent before its time, whatever the last bit of a float says."""
+        when, began_us = self._due[lane.number].when, self._began_us
+        return array("q", [min(now_us, began_us + int(when(n) * US)) for n in range(lane.sent, lane.sent + count)])
+
+    def wait_s(self) -> float:
+        """Until the next record is due, within bounds."""
+        at_s = min((self._due[x.number].when(x.sent) for x in self._lanes if not x.done), default=0.0)
+        return min(TICK_S, max(SHORTEST_TICK_S, at_s - (self._now_us() - self._began_us) / US))
 
 
 class Rolls:
@@ -143,8 +191,9 @@ class Sending:
         self.lanes = [
             Lane(number, *lane, spec, spec.share(*lane), texts.get(lane)) for number, lane in enumerate(chosen)
         ]
+        parts = [spec.weight(lane.topic, lane.partition) for lane in self.lanes]
+        self._room = [max(spec.block_records, int(spec.waiting_records * part / sum(parts) + 1e-6)) for part in parts]
         self.hooks = Hooks() if spec.hooks else None
-        self._room = max(spec.block_records, spec.waiting_records // len(self.lanes))
         self._finished: deque[Block] = deque()
         self._open: dict[tuple[int, int, int], Block] = {}
         self._fatal: str | None = None
@@ -167,12 +216,12 @@ class Sending:
         alone: Callable[[], bool] = lambda: False,
     ) -> Iterator[Block]:
         """Blocks as soon as all of their reports are there; at the end those that were left without."""
-        rate = self._spec.records_per_s
-        plain, roll = Pace(None if rate is None else rate / len(self.lanes)), self._spec.roll_records
-        pace = plain if roll is None else Rolls(plain, self.lanes, roll, self._spec.roll_wait_ms / 1000)
+        pace = self._pace()
+        flat_out = self._spec.records_per_s is None and self._spec.shape is None
+        wait_s = pace.wait_s if isinstance(pace, Scheduled) else lambda: TICK_S
         while not ended() and self._fatal is None and not all(lane.done for lane in self.lanes):
             busy = sum(self._send(lane, pace.due(lane)) for lane in self.lanes)
-            self._producer.poll(0 if busy and rate is None else TICK_S)
+            self._producer.poll(0 if busy and flat_out else wait_s())
             yield from self._take_finished()
             idle()
         yield from self._finish(idle, alone)
@@ -182,6 +231,15 @@ class Sending:
                 details=self._fatal,
                 resolution="See the error; what was sent until then is in the ledger.",
             )
+
+    def _pace(self) -> Pace | Rolls | Scheduled:
+        spec = self._spec
+        if spec.shape is not None:
+            return Scheduled(spec, self.lanes, self._clock)
+        plain = Pace(None if spec.records_per_s is None else spec.records_per_s / len(self.lanes))
+        if spec.roll_records is None:
+            return plain
+        return Rolls(plain, self.lanes, spec.roll_records, spec.roll_wait_ms / 1000)
 
     def _finish(self, idle: Callable[[], None], alone: Callable[[], bool]) -> Iterator[Block]:
         began_s = time.monotonic()
@@ -213,7 +271,7 @@ class Sending:
 
     def _send(self, lane: Lane, due: int | None) -> int:
         """One block at most, so that every partition has its turn."""
-        count = min(self._spec.block_records, self._room - lane.in_flight)
+        count = min(self._spec.block_records, self._room[lane.number] - lane.in_flight)
         if due is not None:
             count = min(count, due)
         elif count < self._spec.block_records // 2:

@@ -11,10 +11,12 @@ import pyarrow.compute as pc
 
 from validate.ledger.from_json import arrow_schema
 from validate.workload.block import NO_REPORT, Block
-from validate.workload.keys import keys_of
+from validate.workload.keys import key_of, keys_of
 from validate.workload.outcome import ACKED
 
 SENT = arrow_schema("sent")
+# Besides the contract's columns, of a load that has a shape: when a record was due. The judge does not look at it.
+DUE = pa.field("due_at", SENT.field("invoked_at").type, nullable=True)
 
 
 @dataclass(frozen=True)
@@ -39,10 +41,11 @@ class Rows:
 
     def __init__(self, identity: Identity, topic: str, partition: int, partitions: int = 1) -> None:
         self._identity, self._topic, self._partition = identity, topic, partition
-        self._keys = keys_of(identity.keyed, partition, partitions) if identity.keyed else []
+        self._keys = keys_of(identity.keyed, partition, partitions)
         self._seqs, self._attempts, self._invoked = array("q"), array("q"), array("q")
         self._crcs, self._randoms = array("I"), array("I")
         self._offsets, self._dones = array("q"), array("q")
+        self._dues, self._drawn = array("q"), array("I")
         self._txns: list[str | None] = []
         self._not_acked: dict[int, tuple[str, str | None]] = {}
 
@@ -59,6 +62,8 @@ class Rows:
         self._randoms.extend(block.randoms)
         self._offsets.extend(block.offsets)
         self._dones.extend(block.dones_us)
+        self._dues.extend(block.due_us or ())
+        self._drawn.extend(block.keys or ())
         if block.failures or NO_REPORT in block.dones_us:
             silent = {place for place, done in enumerate(block.dones_us) if done == NO_REPORT}
             self._not_acked |= {first + place: block.outcome(place) for place in silent | block.failures.keys()}
@@ -88,15 +93,24 @@ class Rows:
             "acked_offset": pa.nulls(n) if same.acks == "0" else _null_if(pc.less(offsets, 0), offsets),
             "txn": pa.array(self._txns, pa.string()) if self._txns else pa.nulls(n, pa.string()),
         }
-        arrays = [columns.get(f.name, pa.nulls(n, f.type)) for f in SENT]
+        schema = SENT
+        if self._dues:
+            schema = SENT.append(DUE)
+            columns[DUE.name] = _longs(self._dues).cast(DUE.type)
+        arrays = [columns.get(f.name, pa.nulls(n, f.type)) for f in schema]
         return pa.RecordBatch.from_arrays(
-            [a if a.type == f.type else a.cast(f.type) for a, f in zip(arrays, SENT, strict=True)], schema=SENT
+            [a if a.type == f.type else a.cast(f.type) for a, f in zip(arrays, schema, strict=True)], schema=schema
         )
 
     def _content(self, n: int) -> dict[str, Any]:
         """Of a record without a value nothing but its key is known to the ledger."""
-        keys = {"key": pa.array([self._keys[seq % len(self._keys)] for seq in self._seqs])} if self._keys else {}
-        if self._identity.keyed and self._identity.keyed["null"]:
+        keyed, keys = self._identity.keyed, {}
+        if self._keys:
+            keys = {"key": pa.array([self._keys[seq % len(self._keys)] for seq in self._seqs])}
+        elif self._drawn:
+            prefix = (keyed or {})["prefix"]
+            keys = {"key": pa.array([key_of(number, prefix) for number in self._drawn], pa.binary())}
+        if keyed and keyed["null"]:
             return {**keys, "value_null": _same(True, n)}  # noqa: FBT003  a value of the column
         return {
             **keys,

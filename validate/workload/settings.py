@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import logging
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from common.errors import UsageError
+
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from validate.workload.spec import ConsumerSpec, ProducerSpec, TransformerSpec
 
 SILENT = logging.getLogger("validate.librdkafka")
@@ -29,7 +34,25 @@ COMMON: dict[str, Any] = {
 # up their connections on their own wait as they are told to.
 PATIENT: dict[str, Any] = {"enable.sparse.connections": False}
 
+STORES = ("ssl.ca", "ssl.certificate", "ssl.key")
+
 MOST_BACKOFF_MS = 300_000  # that librdkafka takes
+
+
+def inlined(client: Mapping[str, Any]) -> dict[str, Any]:
+    """The same login with what its files hold in place of their names: on another machine there are none."""
+    made = dict(client)
+    for store in STORES:
+        location = made.pop(f"{store}.location", None)
+        if location is None or made.get(f"{store}.pem") is not None:
+            continue
+        try:
+            made[f"{store}.pem"] = Path(location).read_text(encoding="ascii")
+        except (OSError, ValueError) as error:
+            raise UsageError(
+                f"{store}.location cannot be read.", details=str(error), resolution="Name a PEM file."
+            ) from None
+    return made
 
 
 def never_again(timeout_ms: int) -> dict[str, Any]:
@@ -51,12 +74,12 @@ def for_producer(spec: ProducerSpec) -> dict[str, Any]:
         "request.timeout.ms": spec.request_timeout_ms,
         "linger.ms": spec.linger_ms,
         "batch.size": spec.batch_bytes,  # librdkafka: 1 MB
-        "batch.num.messages": max(10_000, spec.batch_bytes // spec.value_bytes),
+        "batch.num.messages": max(10_000, spec.batch_bytes // int(spec.mean_bytes)),
         "compression.type": spec.compression,
         # Never full: the loop waits before that (a full queue would be a refusal that the cluster had no part in).
         "queue.buffering.max.messages": spec.waiting_records + spec.block_records + 1,
         "queue.buffering.max.kbytes": max(
-            65_536, (spec.waiting_records + spec.block_records) * (spec.value_bytes + 128) // 512
+            65_536, (spec.waiting_records + spec.block_records) * int(spec.mean_bytes + 128) // 512
         ),
         "statistics.interval.ms": 0,
     }

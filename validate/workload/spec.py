@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING, dataclass, field, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Self, get_type_hints
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, Self, get_type_hints
 
 from common.errors import UsageError
 from common.names import nearest
-from common.texts import TextError, from_json
 from validate.sample import SAMPLES
-from validate.workload.keys import WAYS
+from validate.workload import parts
+from validate.workload.keys import MURMUR2, PREFIX, DrawnKeys, Urn, urn
+from validate.workload.parts import BEYOND_ALL, PARTS, required
 from validate.workload.plot import PLOTS
 from validate.workload.promised import QUERIES
+from validate.workload.schedule import Stage  # noqa: TC001  get_type_hints has to find it
+from validate.workload.sizes import Size  # noqa: TC001
 from validate.workload.value import DEFAULT_BYTES, check_names
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-# More of anything (records a second, milliseconds) than there will ever be; floats still count in ones there.
-BEYOND_ALL = 2**53
 ACKS = ("0", "1", "all")
 STICKY = "sticky"  # the one assignment that librdkafka has not (validate.workload.sticky)
 
@@ -46,6 +44,8 @@ class Spec:
     def __post_init__(self) -> None:
         if not self.topics:
             raise self.wrong("topics", "is empty", '"topics": [{"name": "kastellan-one", "partitions": 1}]')
+        if bare := [topic.name for topic in self.topics if topic.partitions < 1]:
+            raise self.wrong("topics", f"has {bare[0]!r} without partitions", '"partitions": 1')
 
     @property
     def lanes(self) -> list[tuple[str, int]]:
@@ -67,15 +67,11 @@ class Spec:
         for key in content:
             if key not in known:
                 raise UsageError(f"The {cls.kind}'s spec has an unknown key {key!r}.", resolution=nearest(key, known))
-        lacking = [f.name for f in known.values() if _required(f) and f.name not in content]
+        lacking = [f.name for f in known.values() if required(f) and f.name not in content]
         if lacking:
             raise UsageError(f"The {cls.kind}'s spec lacks {', '.join(lacking)}.", resolution="Add it.")
         hints = get_type_hints(cls)
         return cls(**{key: _value(cls.kind, key, given, hints[key]) for key, given in content.items()})
-
-
-def _required(found: Any) -> bool:
-    return found.default is MISSING and found.default_factory is MISSING
 
 
 def _value(kind: str, key: str, given: Any, hint: Any) -> Any:
@@ -88,6 +84,8 @@ def _value(kind: str, key: str, given: Any, hint: Any) -> Any:
                 details=repr(error),
                 resolution='Write [{"name": "kastellan-one", "partitions": 1}].',
             ) from None
+    if key in PARTS and given is not None:
+        return parts.parse(kind, key, given)
     words = str(hint)
     if isinstance(given, bool) and "bool" not in words:
         pass
@@ -133,16 +131,18 @@ class ProducerSpec(Spec):
     sample: str | None = None  # rows that the values say, each sent once, in place of count records a topic
     deal: dict[str, str] = field(default_factory=dict)  # of a sample: last column -> TOPIC/PARTITION or TOPIC
     keys: int | None = None  # different keys in each partition, in turn; null: no keys
-    key_prefix: str = "key"
-    partitioner: str = "murmur2"  # of keys: where a key belongs
+    key_prefix: str = PREFIX
+    partitioner: str = MURMUR2  # where a key belongs
+    drawn_keys: DrawnKeys | None = None  # of each topic: keys decide how much a partition gets
     tombstones: bool = False  # each key once, without a value
     hooks: bool = False  # counts what passes on the way out and on the way back, apart from the ledger
+    shape: list[Stage] | None = None  # in place of records_per_s
+    sizes: list[Size] | None = None  # in place of value_bytes
     settings: dict[str, Any] = field(default_factory=dict)  # of librdkafka, over all else
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_names(self.run_id, self.name, self.value_bytes)
-        self._check_keys()
         if self.acks not in ACKS:
             raise self.wrong("acks", f"is {self.acks!r}", '"acks": "all" (or "0", "1")')
         if self.idempotent and (self.acks != "all" or not 1 <= self.max_in_flight <= 5):  # noqa: PLR2004  Kafka's own bound
@@ -155,32 +155,40 @@ class ProducerSpec(Spec):
             raise self.wrong("roll_records", f"is {self.roll_records}", '"roll_records": 100, or null')
         if not 1 <= self.block_records <= 100_000:  # noqa: PLR2004  a frame of the journal holds no more
             raise self.wrong("block_records", "is not within 1..100000", '"block_records": 1000')
-
-    def _check_keys(self) -> None:
         if self.sample is not None and self.sample not in SAMPLES:
             raise self.wrong("sample", f"is {self.sample!r}", f'"sample": one of {", ".join(SAMPLES)}')
-        if self.partitioner not in WAYS:
-            raise self.wrong("partitioner", f"is {self.partitioner!r}", f'"partitioner": one of {", ".join(WAYS)}')
-        if self.keys is not None and self.keys < 1:
-            raise self.wrong("keys", f"is {self.keys}", '"keys": 20, or null')
-        most = max((self.share(t.name, 0) or 0 for t in self.topics), default=0)
-        if self.tombstones and (self.keys is None or self.count is None or most > self.keys):
-            raise self.wrong(
-                "tombstones", "need keys, and a count that gives each key one at most", '"keys": 20, "count": 20'
-            )
+        parts.check(self)
 
     @property
     def keyed(self) -> dict[str, Any] | None:
-        """What the ledger has to know of the keys to write them down."""
-        if self.keys is None:
+        """What the ledger has to know of the keys to write them down. Without a count, blocks say which were drawn."""
+        if self.keys is None and self.drawn_keys is None:
             return None
         return {"count": self.keys, "prefix": self.key_prefix, "way": self.partitioner, "null": self.tombstones}
 
+    def urn_of(self, topic: str) -> Urn | None:
+        if self.drawn_keys is None:
+            return None
+        return urn(self.drawn_keys, self.partitions_of(topic), self.key_prefix, self.partitioner)
+
+    def weight(self, topic: str, partition: int) -> float:
+        """Its part of all that is sent: topics by their partitions, partitions evenly or by the keys that are drawn."""
+        partitions, keys = self.partitions_of(topic), self.urn_of(topic)
+        return partitions / len(self.lanes) * (1 / partitions if keys is None else keys.weights[partition])
+
+    @property
+    def mean_bytes(self) -> float:
+        if self.sizes is None:
+            return self.value_bytes
+        return sum(size.bytes * size.share for size in self.sizes) / sum(size.share for size in self.sizes)
+
     def share(self, topic: str, partition: int) -> int | None:
-        """Records are dealt to partitions in turn: seq x partitions + partition covers 0..count-1."""
+        """Dealt to partitions in turn, so seq x partitions + partition covers 0..count-1; or by the keys drawn."""
         if self.count is None:
             return None
-        partitions = self.partitions_of(topic)
+        partitions, keys = self.partitions_of(topic), self.urn_of(topic)
+        if keys is not None:
+            return keys.share(self.count, partition)
         return (self.count - partition + partitions - 1) // partitions
 
 
@@ -358,18 +366,3 @@ class PipelineSpec(Spec):
     @property
     def inputs(self) -> list[Topic]:
         return [topic for topic in self.topics if topic.name != self.sink]
-
-
-def take(path: Path) -> Any:
-    """The file's content; the file is gone afterwards, whatever it held."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise UsageError(
-            f"The spec {str(path)!r} cannot be read.", details=str(error), resolution="Name a file."
-        ) from None
-    path.unlink()
-    try:
-        return from_json(text)
-    except TextError as error:
-        raise UsageError(f"The spec {str(path)!r} is no JSON.", details=str(error), resolution="Mend it.") from None

@@ -149,7 +149,7 @@ class Filler:
             raise UsageError(
                 f"A value of {self._room + LEAST_BYTES} bytes has no room for what it is to say.",
                 details=f"{text!r} needs {len(said) + LEAST_BYTES}, the topic's name included.",
-                resolution=f"Set value_bytes to {len(said) + LEAST_BYTES} or more.",
+                resolution=f"Set value_bytes to {len(said) + LEAST_BYTES} or more, or every one of sizes.",
             )
         return said.ljust(self._room, FILL)
 

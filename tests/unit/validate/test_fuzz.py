@@ -152,12 +152,29 @@ SPEC = {"run_id": "r", "name": "w", "ledger": "l", "client": {}, "topics": [{"na
 
 @bounded
 @given(kind=st.sampled_from([spec.ProducerSpec, spec.ConsumerSpec]), content=spoiled({**SPEC, "group": "g"}, json_junk))
+@example(kind=spec.ProducerSpec, content={**SPEC, "key_prefix": "\ud800"})
+@example(kind=spec.ProducerSpec, content={**SPEC, "count": 5, "topics": [{"name": "t", "partitions": 0}]})
 @example(kind=spec.ProducerSpec, content={**SPEC, "topics": [{"name": "t", "partitions": float("inf")}]})
 @example(kind=spec.ProducerSpec, content={**SPEC, "records_per_s": float("nan")})
 @example(kind=spec.ProducerSpec, content={**SPEC, "records_per_s": 10**400})
 @example(kind=spec.ProducerSpec, content={**SPEC, "run_id": "\ud800"})
 def test_a_spoiled_order_to_a_workload(kind: type[spec.Spec], content: Any) -> None:
     answered(lambda: kind.parse(content))
+
+
+SHAPED = {
+    **SPEC, "shape": [{"for_s": 10, "records_per_s": 500, "to_per_s": 900}, {"for_s": 1, "records_per_s": 5, "burst": 5}],
+    "sizes": [{"bytes": 100, "share": 0.5}], "drawn_keys": {"count": 20, "skew": 1.0}, "count": 9, "key_prefix": "order",
+}  # fmt: skip
+
+
+@bounded
+@given(content=spoiled(SHAPED, json_junk))
+@example(content={**SHAPED, "drawn_keys": {"count": 20, "skew": float("nan")}})
+@example(content={**SHAPED, "drawn_keys": {"count": 20, "skew": None}})
+@example(content={**SHAPED, "topics": [{"name": "t", "partitions": 2**62}]})
+def test_a_spoiled_order_for_a_load_with_a_shape(content: Any) -> None:
+    answered(lambda: spec.ProducerSpec.parse(content))
 
 
 @bounded
@@ -245,6 +262,8 @@ def test_an_entry_that_no_version_wrote(folder: Path, frame: Any) -> None:
 @bounded
 @given(content=st.binary(max_size=80))
 @example(content=b"[" * 5000)
+@example(content=b"K\x08\x00\x00\x00")
+@example(content=b"S\x08\x00\x00\x00")
 def test_any_frame_of_a_writer(folder: Path, content: bytes) -> None:
     whole = Block(0, 0, 1_000_000, array("I", [1]), array("I", [1])).reservation()
     for frame in (content, whole[:1] + content, whole + content, b"B" + content):

@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from validate.checks.table import MEANING
-from validate.report import words
+from validate.report import latency, words
 from validate.report.moments import apart_s
 from validate.report.page import drawing
 from validate.report.page.insync import insync
@@ -35,6 +35,7 @@ def scenario(one: dict[str, Any], columns: int) -> Html:
     if one["verdict"] != words.SKIPPED:
         body += [_numbers(one), *_why(one), *_drawn(one), *_pictures(one, columns), *_faults(one), *_outages(one)]
         body += [el("h3", "In-sync replicas"), *insync(one, drawing.scale_of(one)), *_anomalies(one), *_phases(one)]
+        body += _latency(one)
     body += _closer(one)
     body.append(el("p", el("a", "Back to the list of scenarios", href="#scenarios"), class_="back"))
     return el("section", body, class_="scenario", aria_labelledby=name)
@@ -194,6 +195,28 @@ def _phases(one: dict[str, Any]) -> list[Any]:
         rows.append([x["name"], when(x["began_at"]), words.seconds(x["duration_s"]), number(x["acked"]), rate, fewest])
     heads = ["phase", "began", "lasted", "acked", "acked per s", "fewest in a partition"]
     return [el("h3", "Phases and throughput"), table(heads, rows, caption="Acked while it lasted", numbers={2, 3, 4})]
+
+
+def _latency(one: dict[str, Any]) -> list[Any]:
+    """Of a load with a shape; the others have no schedule to be late on."""
+    told = one["latency"]
+    if told is None:
+        return []
+    lines = [("all topics", told["all"]), *told["topics"].items()]
+    lines += [("from the send (leaves out the wait before it)", told["from_send"])]
+    lines += [("sent after it was due", told["sent_late"])]
+    rows = [[name, number(of["n"]), *(_ms(of[x]) for x in latency.WORDS)] for name, of in lines]
+    caption = "Milliseconds from the moment a record was due to its acknowledgement, each to within 1 %"
+    left = f"{told['not_acked']:,} of {told['due']:,} records were not acknowledged: they are in no row but the last."
+    return [
+        el("h3", "Latency"), listed(latency.not_taken(told), class_="reasons"),
+        table(["of", "records", *latency.WORDS.values()], rows, caption=caption, numbers=set(range(1, 7))),
+        el("p", left, class_="quiet"),
+    ]  # fmt: skip
+
+
+def _ms(value: float | None) -> str:
+    return words.NOTHING if value is None else f"{value:,.1f}"
 
 
 def _closer(one: dict[str, Any]) -> list[Any]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from pathlib import Path
 from typing import Any
 
 import jsonschema
+import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -14,6 +17,7 @@ import validate
 from common.errors import EXIT_FAILED, EXIT_UNKNOWN, UnreadableError
 from tests.unit.validate.report import lives, runs
 from validate import report
+from validate.report.compare import compare
 
 SCHEMA = json.loads((Path(validate.__file__).parent / "report.schema.json").read_text(encoding="utf-8"))
 
@@ -230,3 +234,27 @@ def test_nothing_that_sounds_secret_is_shown(tmp_path: Path) -> None:
     }
     for name in ("report.json", "report.html", "junit.xml"):
         assert "hunter2" not in (folder / name).read_text(encoding="utf-8")
+
+
+def test_latency_is_counted_from_when_records_were_due(own: Path) -> None:
+    """Every acknowledgement of baseline comes 50 ms later, seen from there; the others have no schedule."""
+    (path,) = (own / "ledger" / "baseline" / "sent").glob("*.parquet")
+    table = pq.read_table(path)
+    early = pc.subtract(table["invoked_at"], pa.scalar(50_000, pa.duration("us")))
+    pq.write_table(table.append_column("due_at", early), path)
+    content = again(own)
+    assert of(content, "kill-leader")["latency"] is None
+    told = of(content, "baseline")["latency"]
+    assert (told["due"], told["not_acked"]) == (table.num_rows, 0)
+    assert told["all"]["n"] == sum(x["n"] for x in told["topics"].values()) == table.num_rows
+    assert told["sent_late"]["max"] == 50
+    assert told["all"]["max"] == pytest.approx(told["from_send"]["max"] + 50)
+    assert told["all"]["p50"] == pytest.approx(told["from_send"]["p50"] + 50, rel=0.02)
+    page = (own / "report.html").read_text(encoding="utf-8")
+    assert page.count("<h3>Latency</h3>") == 1
+    assert f"{told['all']['p99']:,.1f}" in page
+    slower = copy.deepcopy(content)
+    of(slower, "baseline")["latency"]["all"]["p99"] *= 2
+    (row,) = compare(content, slower)["differences"]
+    assert (row["what"], row["after"]) == ("latency p99, ms", 2 * told["all"]["p99"])
+    assert compare(content, copy.deepcopy(content))["differences"] == []

@@ -1,0 +1,233 @@
+"""What goes to the executors of a Spark cluster, and what does not: modules, packages, logins, clocks, secrets."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from common.errors import UnreadableError, UsageError
+from validate import pack, session
+from validate.__main__ import main
+from validate.readback.options import java_settings
+from validate.run import runner
+from validate.run.folder import RunFolder
+from validate.run.runner import Wish, shared_folder
+from validate.workload import bulk
+from validate.workload.clock import boot
+from validate.workload.settings import inlined
+from validate.workload.spec import ProducerSpec
+
+MASTER = "spark://127.0.0.1:7077"
+# Runs in a Python that has our modules from the zip alone, and says whose packages they ask for.
+IMPORTS = """
+import json, sys
+sys.path = [sys.argv[1], *(p for p in sys.path if p != sys.argv[2] and p)]
+before = set(sys.modules)
+import validate.workload.bulk as bulk
+asked = {name.partition(".")[0] for name in set(sys.modules) - before} - set(sys.stdlib_module_names)
+print(json.dumps([bulk.__file__, sorted(asked)]))
+"""
+
+
+def test_a_task_of_the_load_runs_from_the_zip_and_the_listed_packages(tmp_path: Path) -> None:
+    modules, packages = pack.pack(tmp_path)
+    argv = [sys.executable, "-c", IMPORTS, str(modules), str(pack.ROOT)]
+    done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, check=True)
+    place, asked = json.loads(done.stdout)
+    assert place.startswith(str(modules))
+    listed = {name.replace("-", "_") for name in re.findall(r"^([\w-]+)==", packages.read_text("utf-8"), re.MULTILINE)}
+    executors_have = {"pyspark", "py4j"}
+    of_packages = {name for name in asked if not name.startswith(("_", "cython_"))} - set(pack.ROOMS) - executors_have
+    assert of_packages == listed == {"confluent_kafka", "pyarrow"}
+
+
+def test_the_same_modules_make_the_same_zip_and_nothing_else_is_in_it(tmp_path: Path) -> None:
+    one, other = pack.pack_modules(tmp_path / "one.zip"), pack.pack_modules(tmp_path / "other.zip")
+    assert one.read_bytes() == other.read_bytes()
+    names = zipfile.ZipFile(one).namelist()
+    assert {name.partition("/")[0] for name in names} == {"common", "validate"}
+    assert {Path(name).suffix for name in names} == {".py"}
+
+
+def test_packages_are_pinned_with_checksums(tmp_path: Path) -> None:
+    _, packages = pack.pack(tmp_path)
+    lines = packages.read_text(encoding="utf-8").splitlines()
+    pins = [line for line in lines if not line.startswith(" ")]
+    assert all(re.fullmatch(r"[\w-]+==[\d.]+ \\", pin) for pin in pins)
+    assert len(lines) > 2 * len(pins)
+    assert all(re.fullmatch(r"    --hash=sha256:[0-9a-f]{64}( \\)?", line) for line in lines if line not in pins)
+
+
+def test_a_lock_without_them_is_told() -> None:
+    with pytest.raises(UnreadableError, match="does not pin confluent-kafka"):
+        pack.requirements("pyarrow==1 \\\n    --hash=sha256:00\n")
+
+
+def test_the_verb_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["pack", "--out", str(tmp_path / "new")]) == 0
+    said = capsys.readouterr().out
+    assert "pip install -r requirements-executors.txt" in said
+    assert (tmp_path / "new" / pack.ZIP).is_file()
+
+
+def test_logins_travel_with_what_their_files_hold(tmp_path: Path) -> None:
+    for name in ("ca", "cert", "key"):
+        (tmp_path / name).write_text(f"PEM of {name}", encoding="ascii")
+    client = {
+        "bootstrap.servers": "b:9092", "ssl.ca.location": str(tmp_path / "ca"),
+        "ssl.certificate.location": str(tmp_path / "cert"), "ssl.key.location": str(tmp_path / "key"),
+    }  # fmt: skip
+    made = inlined(client)
+    assert not any(str(tmp_path) in str(value) for value in made.values())
+    assert (made["ssl.ca.pem"], made["ssl.key.pem"]) == ("PEM of ca", "PEM of key")
+    assert java_settings(client) == java_settings(made)
+    assert java_settings(client)["ssl.keystore.certificate.chain"] == "PEM of cert"
+    with pytest.raises(UsageError, match=r"ssl\.ca\.location cannot be read"):
+        inlined({"ssl.ca.location": str(tmp_path / "none")})
+
+
+def test_tasks_on_a_cluster_are_told_no_file_names(tmp_path: Path) -> None:
+    (tmp_path / "ca").write_text("PEM of ca", encoding="ascii")
+    given = {"run_id": "r", "name": "l", "ledger": "l", "client": {"ssl.ca.location": str(tmp_path / "ca")}, "count": 5,
+             "topics": [{"name": "t", "partitions": 30}], "shape": [{"for_s": 1, "records_per_s": 5}],
+             "sizes": [{"bytes": 100, "share": 1}], "drawn_keys": {"count": 500}}  # fmt: skip
+    spec = ProducerSpec.parse(given)
+    there, here = (bulk.told_to_tasks(spec, master) for master in (MASTER, "local[*]"))
+    assert (there["client"], here["client"]) == ({"ssl.ca.pem": "PEM of ca"}, given["client"])
+    assert ProducerSpec.parse(here) == spec
+
+
+def test_a_task_on_another_machine_has_a_clock_of_its_own() -> None:
+    given: dict[str, Any] = {"run_id": "r", "name": "load-1", "ledger": "l", "client": {}, "clock": "driver",
+                             "topics": [{"name": "t", "partitions": 1}], "clock_offset_ns": 5}  # fmt: skip
+    spec = ProducerSpec.parse(given)
+    assert bulk.on_this_clock(spec, boot()) is spec
+    there = bulk.on_this_clock(spec, "another life")
+    assert (there.clock, there.clock_offset_ns) == (f"{socket.gethostname()}/load-1", None)
+
+
+class Started:
+    """As much of a session as is asked of it here."""
+
+    def __init__(self) -> None:
+        self.sparkContext = self
+        self.files: list[tuple[str, int]] = []
+
+    def addPyFile(self, path: str) -> None:  # noqa: N802  Spark's name
+        self.files.append((Path(path).name, Path(path).stat().st_size))
+
+
+class Builder:
+    """Stands for Spark's, whose settings become words of a command line that everybody on the machine can read."""
+
+    def __init__(self) -> None:
+        self.settings: dict[str, str] = {}
+        self.started = Started()
+
+    def master(self, url: str) -> Builder:
+        self.settings["spark.master"] = url
+        return self
+
+    def appName(self, _: str) -> Builder:  # noqa: N802  Spark's name
+        return self
+
+    def config(self, key: str, value: str) -> Builder:
+        self.settings[key] = value
+        return self
+
+    def getOrCreate(self) -> Started:  # noqa: N802  Spark's name
+        return self.started
+
+
+@pytest.fixture
+def builder(monkeypatch: pytest.MonkeyPatch) -> Builder:
+    made = Builder()
+    monkeypatch.setattr(session, "SparkSession", type("SparkSession", (), {"builder": made}))
+    monkeypatch.setattr(session, "check_java", lambda: None)
+    return made
+
+
+def test_a_session_on_a_cluster_hands_our_modules_out(builder: Builder) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as master:
+        session.start(master=f"spark://127.0.0.1:{master.getsockname()[1]}")
+    assert [name for name, _ in builder.started.files] == [pack.ZIP]
+    assert builder.settings["spark.driver.host"] == "127.0.0.1"
+    assert builder.settings["spark.task.maxFailures"] == "4", "what only reads is read again when an executor dies"
+    assert "spark.local.dir" not in builder.settings
+
+
+def test_what_may_send_is_never_tried_twice(builder: Builder) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as master:
+        session.start(master=f"spark://127.0.0.1:{master.getsockname()[1]}", sends=True)
+    assert builder.settings["spark.task.maxFailures"] == "1"
+    assert builder.settings["spark.speculation"] == "false"
+
+
+def test_on_this_machine_nothing_is_handed_out(builder: Builder) -> None:
+    session.start()
+    assert builder.started.files == []
+    assert builder.settings["spark.task.maxFailures"] == "1"
+
+
+def test_no_secret_is_a_setting_and_what_looks_like_one_is_hidden(builder: Builder) -> None:
+    session.start(size_bytes=1 << 30)
+    for key in builder.settings:
+        assert key == "spark.redaction.regex" or not re.search(builder.settings["spark.redaction.regex"], key)
+    hidden = builder.settings["spark.sql.redaction.options.regex"]
+    java = java_settings({
+        "bootstrap.servers": "b", "security.protocol": "SASL_SSL", "sasl.mechanism": "SCRAM-SHA-512",
+        "sasl.username": "u", "sasl.password": "p", "ssl.ca.pem": "c", "ssl.certificate.pem": "c", "ssl.key.pem": "k",
+        "ssl.key.password": "s",
+    })  # fmt: skip
+    open_ones = {"bootstrap.servers", "security.protocol", "sasl.mechanism"}
+    assert {key for key in java if not re.search(hidden, f"kafka.{key}")} == open_ones
+
+
+def test_a_cluster_needs_a_folder_that_it_sees(tmp_path: Path) -> None:
+    def wish(**more: Any) -> Wish:
+        return Wish(suite="load", ids=(), **more)
+
+    assert shared_folder(wish()) is None
+    assert shared_folder(wish(spark_master="local[2]")) is None
+    assert shared_folder(wish(spark_master=MASTER, ledger=str(tmp_path))) == tmp_path
+    assert shared_folder(wish(spark_master=MASTER, ledger=f"file://{tmp_path}")) == tmp_path
+    with pytest.raises(UsageError, match="do not see the run's folder"):
+        shared_folder(wish(spark_master=MASTER))
+    with pytest.raises(UsageError, match="cannot keep its ledger at s3a://bucket/x"):
+        shared_folder(wish(spark_master=MASTER, ledger="s3a://bucket/x"))
+    with pytest.raises(UsageError, match="There is no folder"):
+        shared_folder(wish(ledger=str(tmp_path / "none")))
+
+
+def test_executors_of_the_folders_group_may_write_beside_the_driver(tmp_path: Path) -> None:
+    (tmp_path / "shared").mkdir(mode=0o775)
+    cluster: Any = SimpleNamespace(state_dir=tmp_path)
+    before = os.umask(0o077)
+    try:
+        made = runner._folder(cluster, Wish(suite="load", ids=()), tmp_path / "shared")
+        ledger = made.folder("ledger", "baseline")
+        assert [path.stat().st_mode & 0o777 for path in (ledger, *list(ledger.parents)[:2])] == [0o775] * 3
+        own = runner._folder(cluster, Wish(suite="load", ids=(), out=tmp_path / "own"), None)
+        assert own.path.is_dir()
+    finally:
+        os.umask(before)
+
+
+def test_a_shared_ledger_is_named_as_executors_know_it_and_found_from_the_run(tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    made = RunFolder(tmp_path / "run", run_id="r1", seed=1, suite="load", command=[], shared=shared)
+    ledger = made.folder("ledger", "baseline")
+    assert ledger == shared / "r1" / "ledger" / "baseline"
+    assert (tmp_path / "run" / "ledger" / "baseline").is_dir()
+    assert made.folder("verdicts") == tmp_path / "run" / "verdicts"

@@ -1,0 +1,123 @@
+"""What a proof of so many records costs: bytes and seconds by phase. Every figure says where it is from.
+
+scaled: measured on fewer records (docs/reference/scale.md says where) and multiplied; computed: follows from formats;
+given: named by the caller. What nobody measured and nobody named is not made up: it is left open.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from common.errors import UsageError
+
+SCALED, COMPUTED, GIVEN, OPEN = "scaled", "computed", "given", "open"
+# Parquet as Spark writes it, of 20,000,000 records of 12 partitions (tests/bench/judge_bench.py).
+SENT_BYTES, LOG_BYTES = 14.8, 29.0
+LEDGER_BYTES = SENT_BYTES + LOG_BYTES
+# A journal of 2,000,000 records in blocks of 1,000; memory that its sealing takes for each further record.
+JOURNAL_BYTES, SEAL_MEMORY_BYTES = 24.07, 145
+# 2,000,000 records of 100 bytes read, counted, counted apart and summed by Spark in 6.3 s on two cores.
+READ_PER_CORE_S = 2_000_000 / 6.3 / 2
+# Sums of random_int (32 bits) over what is joined of one topic have 64 bits.
+MOST_OF_A_TOPIC = 2**31
+TASKS_PER_CORE = 3
+BATCH_HEAD_BYTES = 61
+BATCH_BYTES = 262_144
+BLOCK_SEQS = 64
+TIMELINE_BUCKETS, TIMELINE_BYTES = 36_000, 3 * 8  # three outcomes in each step of 100 ms, for each partition
+
+
+@dataclass(frozen=True)
+class Line:
+    phase: str
+    what: str
+    value: float | None
+    unit: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    topics: int
+    partitions: int
+    """Of each topic."""
+    records_per_partition: int
+    lines: list[Line]
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Wish:
+    records: int
+    value_bytes: int = 100
+    replication: int = 3
+    cores: int = 2
+    partition_bytes: float = 8 * 2**30
+    load_per_s: float | None = None
+    read_per_s: float | None = None
+    judge_per_s: float | None = None
+
+    def check(self) -> None:
+        for name, value in asdict(self).items():
+            if value is not None and value <= 0:
+                raise UsageError(f"{name} is {value}.", resolution="Everything here is above 0.")
+
+
+def varint_bytes(value: int) -> int:
+    """Of a zig-zag variable-length integer that is not negative."""
+    return max(1, math.ceil((2 * value).bit_length() / 7))
+
+
+def record_bytes(value_bytes: int) -> float:
+    """In a broker's log, without key, headers and compression: in batches that are full."""
+    # attributes, time and offset in the batch (two bytes each in a full one), no key, value, no headers
+    body = 1 + 2 + 2 + 1 + varint_bytes(value_bytes) + value_bytes + 1
+    whole = varint_bytes(body) + body
+    return whole + BATCH_HEAD_BYTES / max(1, (BATCH_BYTES - BATCH_HEAD_BYTES) // whole)
+
+
+def plan(wish: Wish) -> Plan:
+    wish.check()
+    topics = math.ceil(wish.records / MOST_OF_A_TOPIC)
+    on_disk = wish.records * record_bytes(wish.value_bytes)
+    # Enough that no core waits for another's partition, none is larger than asked, and all topics are alike.
+    least = max(wish.cores * TASKS_PER_CORE, math.ceil(on_disk / wish.partition_bytes), topics)
+    partitions = math.ceil(least / topics)
+    each = math.ceil(wish.records / (topics * partitions))
+    return Plan(topics, partitions, each, [*_bytes(wish, on_disk, each, topics * partitions), *_seconds(wish)])
+
+
+def _bytes(wish: Wish, on_disk: float, each: int, partitions: int) -> list[Line]:
+    n = wish.records
+    return [
+        Line("cluster", "a partition on each replica's disk", each * record_bytes(wish.value_bytes), "B", COMPUTED),
+        Line("cluster", f"all {wish.replication} replicas on disks", on_disk * wish.replication, "B", COMPUTED),
+        Line("cluster", "over the network: to leaders, to followers, to the final read",
+             on_disk * (wish.replication + 1), "B", COMPUTED),
+        Line("ledger", "sent", n * SENT_BYTES, "B", SCALED),
+        Line("ledger", "log", n * LOG_BYTES, "B", SCALED),
+        Line("judge", "rows that the first pass joins, a side, at least", n / BLOCK_SEQS, "rows", COMPUTED),
+        Line("judge", "rows that one task sorts, of the largest partition", each / BLOCK_SEQS, "rows", COMPUTED),
+        Line("report", "memory for the timeline of an hour or more, at least",
+             partitions * TIMELINE_BUCKETS * TIMELINE_BYTES, "B", COMPUTED),
+        Line("one process", "its journal, if one process sent all", n * JOURNAL_BYTES, "B", SCALED),
+        Line("one process", "memory to seal that", n * SEAL_MEMORY_BYTES, "B", SCALED),
+    ]  # fmt: skip
+
+
+def _seconds(wish: Wish) -> list[Line]:
+    """Rates are of the whole Spark cluster; what was measured on a core is taken to grow with cores, which was not."""
+    read = wish.read_per_s or READ_PER_CORE_S * wish.cores
+    return [
+        _rate("load", "load", wish.records, wish.load_per_s),
+        Line("final read", "final read", wish.records / read, "s", GIVEN if wish.read_per_s else SCALED),
+        _rate("judge", "judge", wish.records, wish.judge_per_s),
+    ]
+
+
+def _rate(phase: str, what: str, records: int, per_s: float | None) -> Line:
+    return Line(phase, what, None if per_s is None else records / per_s, "s", OPEN if per_s is None else GIVEN)
