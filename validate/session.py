@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import SparkSession
 
 from common.errors import UnreadableError
+from validate import spark_home
 from validate.pack import ZIP, is_remote, pack_modules
 
 if TYPE_CHECKING:
@@ -127,29 +128,16 @@ def planned_for(spark: SparkSession, size_bytes: int) -> Iterator[None]:
             spark.conf.set(name, value)
 
 
-def start(
-    *,
-    master: str | None = None,
-    size_bytes: int = 0,
-    scratch: str | None = None,
-    jars: Sequence[str] = (),
-    sends: bool = False,
-) -> SparkSession:
-    """A session for one judgement. Whatever Spark says before its log is set up goes to a file, not the terminal.
-
-    `jars` are what else it shall know, such as its source for Kafka (validate.readback.jars()). `sends`: its tasks may
-    write to Kafka, and none is to be tried twice.
-    """
-    # PySpark logs an exception as JSON besides raising it.
-    logging.getLogger("DataFrameQueryContextLogger").disabled = True
-    logging.getLogger("SQLQueryContextLogger").disabled = True
-    check_java()
-    address = check_master(master or "")
+def _settings(
+    master: str | None, size_bytes: int, scratch: str | None, jars: Sequence[str], *, sends: bool
+) -> dict[str, str]:
+    """They become words of a command line: no secret may be among them."""
     small = size_bytes < SMALL_BYTES
     # A short life is not worth the second compiler's work, nor a collector with threads of its own.
     # A long one takes a collector that is after throughput, and the second compiler for the innermost loops alone:
     # by its own thresholds it would spend more on code that runs for a moment than the reading of millions of rows.
     jvm = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"] if small else ["-XX:+UseParallelGC", *_PATIENT_COMPILER]
+    jvm += spark_home.options()
     settings = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
@@ -177,9 +165,6 @@ def start(
         settings["spark.buffer.pageSize"] = "1m"
     if jars:
         settings["spark.jars"] = ",".join(jars)
-    if address is not None:
-        # Executors call the driver back: at the address it has on the way to their master, not by a name of its own.
-        settings |= {"spark.driver.host": address, "spark.driver.bindAddress": address}
     if not is_remote(master):
         # Tasks on this machine are to find the packages that the driver has, whatever `python3` is on PATH.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -187,6 +172,31 @@ def start(
         settings["spark.driver.bindAddress"] = "127.0.0.1"
         settings["spark.driver.host"] = "127.0.0.1"
         settings["spark.local.dir"] = scratch or os.environ.get("SPARK_LOCAL_DIRS") or tempfile.gettempdir()
+    return settings
+
+
+def start(
+    *,
+    master: str | None = None,
+    size_bytes: int = 0,
+    scratch: str | None = None,
+    jars: Sequence[str] = (),
+    sends: bool = False,
+) -> SparkSession:
+    """A session for one judgement. Whatever Spark says before its log is set up goes to a file, not the terminal.
+
+    `jars` are what else it shall know, such as its source for Kafka (validate.readback.jars()). `sends`: its tasks may
+    write to Kafka, and none is to be tried twice.
+    """
+    # PySpark logs an exception as JSON besides raising it.
+    logging.getLogger("DataFrameQueryContextLogger").disabled = True
+    logging.getLogger("SQLQueryContextLogger").disabled = True
+    check_java()
+    address = check_master(master or "")
+    settings = _settings(master, size_bytes, scratch, jars, sends=sends)
+    if address is not None:
+        # Executors call the driver back: at the address it has on the way to their master, not by a name of its own.
+        settings |= {"spark.driver.host": address, "spark.driver.bindAddress": address}
     builder = SparkSession.builder.master(master or "local[*]").appName("kastellan-judge")
     for key, value in settings.items():
         builder = builder.config(key, value)

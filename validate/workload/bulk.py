@@ -64,10 +64,7 @@ def load(spark: SparkSession, given: dict[str, Any]) -> dict[str, int]:
     # One row a task: what it is to do. The client's secrets travel inside the function, which no plan shows.
     frame = spark.createDataFrame(spark.sparkContext.parallelize(tasks, len(tasks)), TASKS)
     columns = SENT if spec.shape is None else f"{SENT}, due_at timestamp"
-    content = asdict(spec) | {"topics": [asdict(t) for t in spec.topics]}
-    if is_remote(spark.sparkContext.master):
-        content["client"] = inlined(spec.client)
-    rows = _map_in_arrow(frame, _task(content, boot()), columns)
+    rows = _map_in_arrow(frame, _task(told_to_tasks(spec, spark.sparkContext.master), boot()), columns)
     before = spark.conf.get("spark.sql.session.timeZone")
     spark.conf.set("spark.sql.session.timeZone", "UTC")
     try:
@@ -83,6 +80,11 @@ def load(spark: SparkSession, given: dict[str, Any]) -> dict[str, int]:
     sent = spark.read.parquet(f"{spec.ledger}/sent")
     counted = sent.filter(sent.producer.isin(list(shares))).groupBy("outcome").count().collect()
     return {row["outcome"]: row["count"] for row in counted}
+
+
+def told_to_tasks(spec: ProducerSpec, master: str | None) -> dict[str, Any]:
+    """The spec again, as it is parsed there; on other machines there are no files of this one."""
+    return asdict(spec) | ({"client": inlined(spec.client)} if is_remote(master) else {})
 
 
 def deal(spec: ProducerSpec, tasks: int) -> list[list[Lane]]:

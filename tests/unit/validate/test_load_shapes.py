@@ -8,18 +8,22 @@ import random
 import re
 from array import array
 from collections import Counter
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
+from confluent_kafka import Producer
 
 from common.errors import UsageError
 from tests.unit.validate.mock_brokers import mock_brokers
 from validate import scenario
 from validate.report import latency
 from validate.report.histogram import HALF, MOST_US, Histogram, lowest
+from validate.run import load, one
+from validate.run.folder import Entry
 from validate.workload import journal
 from validate.workload.block import Block, read_reservation
 from validate.workload.clock import Clock
@@ -28,6 +32,7 @@ from validate.workload.keys import Keys, dealt, key_of, murmur2, partition_of
 from validate.workload.producer import Sending, identity
 from validate.workload.schedule import Due, Schedule, Stage
 from validate.workload.seal import seal
+from validate.workload.settings import SILENT
 from validate.workload.spec import ProducerSpec
 from validate.workload.value import read
 
@@ -97,10 +102,33 @@ def test_keys_go_where_they_belong_and_skew_is_what_is_asked() -> None:
         assert drawn[number] / 60_000 == pytest.approx(1 / (number + 1) / whole, rel=0.15)
 
 
+def test_keys_go_where_librdkafka_sends_them() -> None:
+    """Its own partitioner of that name is an account of its own."""
+    went: dict[bytes, int] = {}
+    with mock_brokers(3) as brokers:
+        brokers.make_topic("three")
+        client = Producer({"bootstrap.servers": brokers.bootstrap, "partitioner": "murmur2"}, logger=SILENT)
+        for number in range(60):
+            report = lambda _, message: went.update({message.key(): message.partition()})  # noqa: E731
+            client.produce("three", b"x", key=key_of(number), on_delivery=report)
+        assert client.flush(20) == 0
+    assert went == {key_of(number): partition_of(key_of(number), 3) for number in range(60)}
+    assert any(murmur2(key) >> 31 for key in went), "signs were not tried"
+
+
+def test_without_skew_all_keys_come_alike() -> None:
+    keys = dealt(Keys(10, 0.0), 1)
+    drawn = Counter(keys.draw(0, 20_000, random.Random(1)))
+    assert all(1800 < drawn[number] < 2200 for number in range(10))
+
+
 @pytest.mark.parametrize("count", [0, 1, 7, 1000, 999_999])
 def test_shares_by_keys_are_exactly_the_count(count: int) -> None:
     keys = dealt(Keys(100, 0.8), 7)
     assert sum(keys.share(count, partition) for partition in range(7)) == count
+    spec = ProducerSpec.parse({**GIVEN, "count": count, "keys": {"count": 100, "skew": 0.8}})
+    shares = [spec.share("three", partition) for partition in range(3)]
+    assert shares == [dealt(Keys(100, 0.8), 3).share(count, partition) for partition in range(3)]
 
 
 @pytest.mark.parametrize(("more", "message"), [
@@ -252,12 +280,12 @@ def test_a_histogram_of_nothing_says_so() -> None:
 
 
 def test_scenarios_share_a_shape_out_to_their_writers() -> None:
-    one = scenario.load("load-shape")
-    (stage, *_) = one.workload.shape or []
-    half = one.workload.share(2)
+    found = scenario.load("load-shape")
+    (stage, *_) = found.workload.shape or []
+    half = found.workload.share(2)
     assert half["shape"][0]["records_per_s"] == stage["records_per_s"] / 2
     assert "records_per_s" not in half
-    assert one.workload.shape_s == sum(x["for_s"] for x in one.workload.shape or [])
+    assert found.workload.shape_s == sum(x["for_s"] for x in found.workload.shape or [])
 
 
 @pytest.mark.parametrize(("change", "message"), [
@@ -270,3 +298,52 @@ def test_a_wrong_shape_in_a_scenario_is_told(change: dict[str, Any], message: st
     content["workload"] |= change
     with pytest.raises(UsageError, match=message):
         scenario.parse("x", content, place="x.yaml")
+
+
+def looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, faults: bool) -> tuple[Entry, list[str]]:
+    """What the runner makes of a ledger of which one partition did not take its rate."""
+    told = {"all": {"n": 0}, "overloaded": [{"topic": "t", "partition": 0, "from_s": 3, "seconds": 4,
+                                             "asked_per_s": 900, "taken_per_s": 500.0}]}  # fmt: skip
+    monkeypatch.setattr(latency, "read", lambda _: SimpleNamespace(to_json=lambda: told))
+    content = yaml.safe_load((scenario.FOLDER / "load-shape.yaml").read_text(encoding="utf-8"))
+    if faults:
+        content["faults"] = [{"fault": "kill", "hold": 30}]
+    said: list[str] = []
+    entry = Entry("x", "t", "t", [], "e", "r", {}, verdict="passed")
+    context: Any = SimpleNamespace(folder=SimpleNamespace(say=said.append))
+    one._look_at_shape(context, scenario.parse("x", content, place="x.yaml"), entry, tmp_path)
+    return entry, said
+
+
+def test_a_rate_that_was_not_taken_leaves_a_quiet_scenario_unknown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry, said = looked_at(tmp_path, monkeypatch, faults=False)
+    assert entry.verdict == "unknown"
+    assert entry.reasons[0].startswith("t-0 did not take 900 records/s: from second 3 on, for 4 s")
+    assert said == ["  latency: nothing was acknowledged"]
+
+
+def test_beside_a_fault_it_is_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    entry, _ = looked_at(tmp_path, monkeypatch, faults=True)
+    assert (entry.verdict, entry.reasons) == ("passed", [])
+    assert entry.notes[0].startswith("t-0 did not take 900 records/s")
+
+
+def test_a_quiet_run_lasts_as_long_as_its_shape(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = scenario.load("load-shape")
+    now_s = [0.0]
+    monkeypatch.setattr("validate.run.load.time.monotonic", lambda: now_s[0])
+
+    def wait(condition: Any, **_: float) -> bool:
+        while not condition():
+            now_s[0] += 1
+        return True
+
+    monkeypatch.setattr(load, "wait_until", wait)
+    folder = SimpleNamespace(folder=lambda _: tmp_path)
+    context: Any = SimpleNamespace(folder=folder, shared_spec=lambda *_: {}, clock=Clock())
+    made = load.Load(context, found, SimpleNamespace(settings={}), tmp_path, "g")  # type: ignore[arg-type]
+    monkeypatch.setattr(made.workloads, "acked", lambda: dict.fromkeys(made.everywhere(), int(1000 * now_s[0])))
+    assert made.phase("run", made.everywhere()) == []
+    assert now_s[0] >= found.workload.shape_s == 30

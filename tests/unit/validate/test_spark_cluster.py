@@ -93,6 +93,17 @@ def test_logins_travel_with_what_their_files_hold(tmp_path: Path) -> None:
         inlined({"ssl.ca.location": str(tmp_path / "none")})
 
 
+def test_tasks_on_a_cluster_are_told_no_file_names(tmp_path: Path) -> None:
+    (tmp_path / "ca").write_text("PEM of ca", encoding="ascii")
+    given = {"run_id": "r", "name": "l", "ledger": "l", "client": {"ssl.ca.location": str(tmp_path / "ca")}, "count": 5,
+             "topics": [{"name": "t", "partitions": 30}], "shape": [{"for_s": 1, "records_per_s": 5}],
+             "sizes": [{"bytes": 100, "share": 1}], "keys": {"count": 500}}  # fmt: skip
+    spec = ProducerSpec.parse(given)
+    there, here = (bulk.told_to_tasks(spec, master) for master in (MASTER, "local[*]"))
+    assert (there["client"], here["client"]) == ({"ssl.ca.pem": "PEM of ca"}, given["client"])
+    assert ProducerSpec.parse(here) == spec
+
+
 def test_a_task_on_another_machine_has_a_clock_of_its_own() -> None:
     given: dict[str, Any] = {"run_id": "r", "name": "load-1", "ledger": "l", "client": {}, "clock": "driver",
                              "topics": [{"name": "t", "partitions": 1}], "clock_offset_ns": 5}  # fmt: skip
