@@ -52,6 +52,7 @@ FILE_ENDINGS = ("kastellan.yml", "kastellan.yaml")
 PULUMI_TIMEOUT_S = 120
 # Roles that count as nodes of Kafka: they have kafka_node_id and lie in the group `kafka`.
 KAFKA_ROLES = {"kafka_broker", "kafka_controller"}
+SPARK_ROLES = {"spark_master", "spark_worker"}
 ID_VARIABLES = {"kafka_broker": "kafka_node_id", "kafka_controller": "kafka_node_id", "zookeeper": "zookeeper_id"}
 
 
@@ -89,6 +90,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):  # type: i
         # Plays name both, also where there are no such hosts.
         self.inventory.add_group("kafka")
         self.inventory.add_group("zookeeper")
+        self.inventory.add_group("spark")
         self.inventory.set_variable("all", "kastellan_stack", stack)
         self.inventory.set_variable("all", "kastellan_state_dir", str(state))
         strict = self.get_option("strict")
@@ -99,6 +101,8 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):  # type: i
                 self.inventory.add_group(group)
                 if group in KAFKA_ROLES:
                     self.inventory.add_child("kafka", group)
+                if group in SPARK_ROLES:
+                    self.inventory.add_child("spark", group)
                 self.inventory.add_child(group, name)
             variables = host_variables(host, state)
             for variable, value in variables.items():
