@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from validate.report import words
+from validate.report.latency import WORDS
 
 # Two runs are never alike to the millisecond: less than this says nothing.
 OUTAGE_APART_S, OUTAGE_APART = 0.5, 0.1
 RATE_APART = 0.05
+LATENCY_APART_MS, LATENCY_APART = 1.0, 0.1
 
 Row = dict[str, Any]
 
@@ -58,7 +60,9 @@ def _scenario(name: str, old: Row, new: Row) -> list[Row]:
     if old["verdict"] != new["verdict"]:
         worse = words.SEVERITY[new["verdict"]] > words.SEVERITY[old["verdict"]] and new["verdict"] != words.PASSED
         rows.append(_row(name, "verdict", old["verdict"], new["verdict"], worse=worse))
-    return rows + _counts(name, old, new) + _outages(name, old, new) + _rates(name, old, new)
+    return (
+        rows + _counts(name, old, new) + _outages(name, old, new) + _rates(name, old, new) + _latencies(name, old, new)
+    )
 
 
 def _counts(name: str, old: Row, new: Row) -> list[Row]:
@@ -104,6 +108,19 @@ def _rates(name: str, old: Row, new: Row) -> list[Row]:
         was, now = olds.get(phase), news.get(phase)
         if was != now and (was is None or now is None or abs(now - was) > RATE_APART * max(was, now)):
             rows.append(_row(name, f"acked per s, phase {phase}", was, now, worse=False))
+    return rows
+
+
+def _latencies(name: str, old: Row, new: Row) -> list[Row]:
+    """Of loads with a shape, from when records were due; reports of old have no such entry."""
+    olds, news = ((x.get("latency") or {}).get("all") or {} for x in (old, new))
+    rows = []
+    for key, word in WORDS.items():
+        was, now = olds.get(key), news.get(key)
+        if was != now and (
+            was is None or now is None or abs(now - was) > max(LATENCY_APART_MS, LATENCY_APART * max(was, now))
+        ):
+            rows.append(_row(name, f"latency {word}, ms", was, now, worse=False))
     return rows
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import importlib
+import os
 import random
 import shlex
 import signal
@@ -165,6 +166,8 @@ def _folder(cluster: Cluster, wish: Wish, shared: Path | None) -> RunFolder:
     run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-s{seed}"
     path = (wish.out or cluster.state_dir / "runs") / run_id
     suite = None if wish.ids or wish.checks else wish.suite
+    if shared is not None:
+        os.umask(0o002)  # executors are another user, of the group that the shared folder hands down
     return RunFolder(path, run_id=run_id, seed=seed, suite=suite, command=list(wish.command), shared=shared)
 
 

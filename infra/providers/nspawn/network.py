@@ -57,7 +57,7 @@ class Network(Part):
     def read(self, ident: str, props: Props) -> Props | None:
         """A bridge that is gone (a power cut) is not a stack without a network: the range stays its own."""
         record = StackRecord(ident, props["stack"], props["state_dir"], props["bridge"], props["subnet"])
-        return _outs(props, record, UP if _has_address(record) else MISSING)
+        return _outs(props, record, UP if _serves(record) else MISSING)
 
     def update(self, ident: str, *, old: Props, new: Props) -> Props:
         with registry.machine_lock():
@@ -89,12 +89,13 @@ def _raise_bridge(record: StackRecord) -> None:
     run(["ip", "link", "set", record.bridge, "up"], timeout_s=IP_TIMEOUT_S)
 
 
-def _has_address(record: StackRecord) -> bool:
+def _serves(record: StackRecord) -> bool:
+    """A call that was killed in between leaves a bridge without its address, or one that has it and is not up."""
     wanted = str(ipaddress.IPv4Network(record.subnet)[1])
     return any(
         info.get("local") == wanted
         for link in _ip("address", "show")
-        if link.get("ifname") == record.bridge
+        if link.get("ifname") == record.bridge and "UP" in link.get("flags", [])
         for info in link["addr_info"]
     )
 

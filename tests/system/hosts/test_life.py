@@ -168,6 +168,15 @@ def test_after_a_power_cut_all_come_back_with_their_data(lab: Lab) -> None:
     assert_marks(lab)
 
 
+def test_a_bridge_that_was_not_yet_up_is_raised(lab: Lab) -> None:
+    """As a call leaves it that was killed in between: with its address, and no packet passes."""
+    before = started(lab)
+    lab.run("ip", "link", "set", f"kst-{lab.stack_id()}", "down")
+    lab.kastellan("up", "--until", "hosts")
+    assert started(lab) == before
+    assert_well(lab)
+
+
 def test_a_second_stack_stands_beside(lab: Lab) -> None:
     before = started(lab)
     with lab.described("local-two", count=1, memory="512MiB", disk="256MiB"):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import socket
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,6 +19,7 @@ from common.errors import UnreadableError, UsageError
 from validate import pack, session
 from validate.__main__ import main
 from validate.readback.options import java_settings
+from validate.run import runner
 from validate.run.folder import RunFolder
 from validate.run.runner import Wish, shared_folder
 from validate.workload import bulk
@@ -204,6 +207,20 @@ def test_a_cluster_needs_a_folder_that_it_sees(tmp_path: Path) -> None:
         shared_folder(wish(spark_master=MASTER, ledger="s3a://bucket/x"))
     with pytest.raises(UsageError, match="There is no folder"):
         shared_folder(wish(ledger=str(tmp_path / "none")))
+
+
+def test_executors_of_the_folders_group_may_write_beside_the_driver(tmp_path: Path) -> None:
+    (tmp_path / "shared").mkdir(mode=0o775)
+    cluster: Any = SimpleNamespace(state_dir=tmp_path)
+    before = os.umask(0o077)
+    try:
+        made = runner._folder(cluster, Wish(suite="load", ids=()), tmp_path / "shared")
+        ledger = made.folder("ledger", "baseline")
+        assert [path.stat().st_mode & 0o777 for path in (ledger, *list(ledger.parents)[:2])] == [0o775] * 3
+        own = runner._folder(cluster, Wish(suite="load", ids=(), out=tmp_path / "own"), None)
+        assert own.path.is_dir()
+    finally:
+        os.umask(before)
 
 
 def test_a_shared_ledger_is_named_as_executors_know_it_and_found_from_the_run(tmp_path: Path) -> None:

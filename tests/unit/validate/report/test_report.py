@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import validate
 from common.errors import EXIT_FAILED, EXIT_UNKNOWN, UnreadableError
 from tests.unit.validate.report import lives, runs
 from validate import report
+from validate.report.compare import compare
 
 SCHEMA = json.loads((Path(validate.__file__).parent / "report.schema.json").read_text(encoding="utf-8"))
 
@@ -251,3 +253,8 @@ def test_latency_is_counted_from_when_records_were_due(own: Path) -> None:
     page = (own / "report.html").read_text(encoding="utf-8")
     assert page.count("<h3>Latency</h3>") == 1
     assert f"{told['all']['p99']:,.1f}" in page
+    slower = copy.deepcopy(content)
+    of(slower, "baseline")["latency"]["all"]["p99"] *= 2
+    (row,) = compare(content, slower)["differences"]
+    assert (row["what"], row["after"]) == ("latency p99, ms", 2 * told["all"]["p99"])
+    assert compare(content, copy.deepcopy(content))["differences"] == []
