@@ -8,6 +8,7 @@ from typing import cast
 from certs.errors import UsageError
 from certs.names import Kind, client, server
 from certs.signing import Order
+from common.texts import from_json
 
 GOOD_REQUESTS = '{"requests": [{"name": "broker-1", "addresses": ["198.18.0.11"], "request": "-----BEGIN ..."}]}'
 GOOD_USERS = '{"users": ["usercc", "validator"]}'
@@ -29,7 +30,8 @@ def users(data: bytes) -> list[str]:
 
 def _listed(data: bytes, word: str, good: str) -> list[object]:
     try:
-        parsed = json.loads(data)
+        parsed = from_json(data)
+        json.dumps(parsed, ensure_ascii=False).encode()  # half of a letter (\ud800) is no text, and fits into no file
     except ValueError as exc:
         raise _bad(f"it is no JSON ({exc})", good) from exc
     if not isinstance(parsed, dict) or set(parsed) != {word} or not isinstance(parsed[word], list):

@@ -50,6 +50,7 @@ LINTERS = (
     ("yamllint", "--strict", "."),
     ("shellcheck", *SHELL),
     ("ansible-lint", "--offline", "-q", "--profile", "production"),
+    ("python", "-m", "tools.audit", "--quiet"),
 )
 # Program -> Debian package that has it.
 PROGRAMS = {"shellcheck": "shellcheck", "chromium": "chromium", "nft": "nftables"}

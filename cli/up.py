@@ -156,16 +156,24 @@ def described(stack: str) -> StackPlan:
 
 def configured(stack: str) -> dict[str, Any]:
     """What `pulumi config` wrote for the stack; Pulumi itself may not be there yet."""
-    import yaml  # noqa: PLC0415 - as above
-
+    from common.texts import TextError, from_yaml  # noqa: PLC0415 - as above
     from infra.description import as_told  # noqa: PLC0415 - the same
 
     path = ROOT / f"Pulumi.{stack}.yaml"
-    content = yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else None
-    values = (content or {}).get("config") or {}
-    return {
-        key.removeprefix("kastellan:"): as_told(value) for key, value in values.items() if key.startswith("kastellan:")
-    }
+    try:
+        content = from_yaml(path.read_text(encoding="utf-8")) if path.exists() else None
+        values = (content or {}).get("config") or {}
+        return {
+            key.removeprefix("kastellan:"): as_told(value)
+            for key, value in values.items()
+            if key.startswith("kastellan:")
+        }
+    except (OSError, UnicodeDecodeError, TextError, AttributeError) as error:
+        raise UsageError(
+            f"{path.name} cannot be read.",
+            details=str(error),
+            resolution="Pulumi keeps its overrides and a salt there: mend it, e.g. from a copy.",
+        ) from None
 
 
 def prepare(plan: StackPlan, *, cluster_too: bool = False) -> None:

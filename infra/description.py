@@ -5,14 +5,12 @@ Everything is checked before anything is made; every message names the field and
 
 from __future__ import annotations
 
-import json
 import re
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
 from common.errors import UsageError
 from common.names import is_stack_name, nearest
+from common.texts import TextError, from_json, from_yaml
 from infra.cloud import FIELDS as CLOUD_FIELDS
 from infra.cloud import GROUP_FIELDS, check_cloud_hosts, plan_cloud
 from infra.groups import plan_groups
@@ -39,8 +37,8 @@ OWN_FIELDS = {"shared": False}
 def as_told(text: Any) -> Any:
     """`pulumi config` keeps every value as text, what has a structure as JSON."""
     try:
-        return json.loads(text) if isinstance(text, str) else text
-    except ValueError:
+        return from_json(text) if isinstance(text, str) else text
+    except TextError:
         return text
 
 
@@ -111,7 +109,7 @@ def _plan_on_cloud(stack: str, provider: str, description: Mapping[str, Any]) ->
 
 def _read(path: Path, where: str) -> dict[str, Any]:
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content = from_yaml(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         stacks = sorted(file.stem for file in path.parent.glob("*.yaml"))
         raise DescriptionError(
@@ -119,7 +117,7 @@ def _read(path: Path, where: str) -> dict[str, Any]:
             details=f"{where} does not exist.",
             resolution=f"{nearest(path.stem, stacks).capitalize()} Or write {where}: docs/reference/stacks.md.",
         ) from None
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+    except (OSError, UnicodeDecodeError, TextError) as error:
         raise DescriptionError(
             f"{where} cannot be read.", details=str(error), resolution="Mend the file: it must be YAML."
         ) from None

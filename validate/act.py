@@ -11,9 +11,10 @@ from common.names import nearest
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-VERBS = ("start", "kill", "stop", "await")
-NAMES = (*VERBS[:3], "of", "since")
-AWAITED = ("died", "done", "delivered", "owns", "caught-up")
+VERBS = ("start", "kill", "stop", "await", "mark", "quota")
+NAMES = ("start", "kill", "stop", "mark", "of", "since", "at")
+AWAITED = ("died", "done", "delivered", "owns", "caught-up", "holds", "keys")
+NO_MEMBERS = ("producer", "pipeline")
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,8 @@ class Act:
     settings: dict[str, Any] = field(default_factory=dict)
     what: str = ""
     count: int = 0
+    at: str | None = None
+    """The mark whose moment it begins at."""
     since: str | None = None
     """Whose end the time is counted from, for the report."""
 
@@ -34,16 +37,38 @@ class Act:
 def parse(entries: Sequence[dict[str, Any]], place: str) -> tuple[Act, ...]:
     """Each entry has the schema's form; here it is asked whether it makes sense in its place."""
     acts = tuple(_act(entry) for entry in entries)
+    marks: set[str] = set()
     living: set[str] = set()
     ever: set[str] = set()
+    owners: dict[tuple[str, Any], str] = {}
     for number, act in enumerate(acts, 1):
         _check(act, living, ever, f"{place}: act {number}")
+        if act.verb == "mark":
+            marks.add(act.who)
+        elif act.at is not None and act.at not in marks:
+            raise UsageError(f"Wrong in {place}: act {number}: there was no mark {act.at}.", resolution="mark: NAME")
         if act.verb == "start":
+            _own(act, living, owners, f"{place}: act {number}")
             living.add(act.who)
             ever.add(act.who)
         elif act.verb in {"kill", "stop"} or act.what in {"died", "done"}:
             living.discard(act.who)
     return acts
+
+
+def _own(act: Act, living: Collection[str], owners: dict[tuple[str, Any], str], place: str) -> None:
+    """A static member's id belongs to one living process: the group would push the other out."""
+    instance = act.settings.get("instance_id")
+    if instance is None:
+        return
+    owner = owners.get((act.group, instance))
+    if owner in living:
+        raise UsageError(
+            f"Wrong in {place}: {act.who} has the instance id {instance!r} of {owner}, which is alive.",
+            details="Of two owners of a static member, the group pushes one out.",
+            resolution=f"Let {owner} end first, or give {act.who} an id of its own.",
+        )
+    owners[act.group, instance] = act.who
 
 
 def repeated(rounds: dict[str, Any] | None) -> list[dict[str, Any]]:
@@ -60,7 +85,8 @@ def repeated(rounds: dict[str, Any] | None) -> list[dict[str, Any]]:
 
 def _of_round(entry: dict[str, Any], name: str, settings: dict[str, Any], *, apart: bool) -> dict[str, Any]:
     """`apart`: in a group of its own, with the round's settings."""
-    made: dict[str, Any] = {key: f"{value}-{name}" if key in NAMES else value for key, value in entry.items()}
+    kept = ("of",) if entry.get("await") in {"holds", "keys"} else ()  # a topic
+    made: dict[str, Any] = {k: f"{v}-{name}" if k in NAMES and k not in kept else v for k, v in entry.items()}
     made |= {"group": name} if apart else {}
     return made | ({"settings": {**settings, **made.get("settings", {})}} if "start" in made else {})
 
@@ -78,6 +104,8 @@ def _act(entry: dict[str, Any]) -> Act:
         kind=entry.get("kind", "consumer"),
         group=entry.get("group", ""),
         settings=dict(entry.get("settings", {})),
+        at=entry.get("at"),
+        count=entry.get("bytes_per_s", 0),
     )
 
 
@@ -90,7 +118,7 @@ def _check(act: Act, living: Collection[str], ever: Collection[str], place: str)
                 resolution=f"Take another name, e.g. {act.who}-2.",
             )
         return
-    if act.what == "caught-up":
+    if act.verb in {"mark", "quota"} or act.what in {"caught-up", "holds", "keys"}:
         return
     if act.who not in living:
         raise UsageError(
@@ -105,4 +133,10 @@ def _check(act: Act, living: Collection[str], ever: Collection[str], place: str)
 
 def groups(acts: Sequence[Act]) -> list[str]:
     """The suffixes of all groups that members are in."""
-    return list(dict.fromkeys(act.group for act in acts if act.verb == "start" and act.kind != "producer"))
+    return list(dict.fromkeys(act.group for act in acts if act.verb == "start" and act.kind not in NO_MEMBERS))
+
+
+def claiming(acts: Sequence[Act], shared: dict[str, Any]) -> list[str]:
+    """Those groups that have to read everything: no member of theirs chooses for itself."""
+    choosing = {act.group for act in acts if act.verb == "start" and {**shared, **act.settings}.get("places")}
+    return [group for group in groups(acts) if group not in choosing]

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import difflib
-import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import jsonschema
+from typing import TYPE_CHECKING, Any
 
 from common.errors import UsageError
 from common.names import nearest
 from common.ssh import Login
+from common.texts import TextError, from_json
+from validate.form import best, mistakes
+
+if TYPE_CHECKING:
+    import jsonschema
 
 SCHEMA_FILE = Path(__file__).with_name("cluster.schema.json")
 HOME = Path(__file__).resolve().parents[1] / ".kastellan"
@@ -133,7 +135,9 @@ class Cluster:
     def _bundle(self, user: str, name: str) -> dict[str, Any]:
         path = self.clients_dir / user / name
         try:
-            found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            found = from_json(path.read_text(encoding="utf-8"))
+            if not isinstance(found, dict):
+                raise TextError("it is something else")
         except FileNotFoundError:
             raise UsageError(
                 f"There is no client bundle of user {user!r}.",
@@ -165,7 +169,7 @@ def of_stack(stack: str) -> Path:
 def load(path: Path) -> Cluster:
     """Read and check a description; every mistake is told with the field it is in."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = from_json(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UsageError(
             f"The description {path} cannot be read.", details=str(error), resolution="Name a cluster.json."
@@ -173,22 +177,45 @@ def load(path: Path) -> Cluster:
     except ValueError as error:
         raise UsageError(f"{path} is no JSON.", details=str(error), resolution=REFERENCE) from error
     _check(content, path)
-    return _cluster(content, path.resolve().parent)
+    try:
+        return _cluster(content, path.resolve().parent)
+    except (ValueError, RuntimeError, OSError) as error:  # a path with a zero byte, a home of nobody, a loop of links
+        raise UsageError(
+            f"{path} names a place that cannot be.", details=str(error), resolution="Mend its paths."
+        ) from error
 
 
 def _check(content: Any, path: Path) -> None:
-    schema = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
-    errors = sorted(jsonschema.Draft202012Validator(schema).iter_errors(content), key=lambda e: list(e.absolute_path))
+    errors = mistakes(content, SCHEMA_FILE)
     if not errors:
+        _refuse_twice(content, path)
         return
     lacking = [error for error in errors if error.validator == "required"]
-    error = lacking[0] if lacking else jsonschema.exceptions.best_match(errors)
+    error = lacking[0] if lacking else best(errors)
     where = "/".join(map(str, error.absolute_path))
     if error.validator == "required" and isinstance(error.instance, dict):
         told, help_ = _missing(error, where)
     else:
         told, help_ = f"{where or 'The whole'} is wrong: {error.message}", REFERENCE
     raise UsageError(f"{path} does not describe a cluster.", details=told, resolution=help_)
+
+
+def _refuse_twice(content: dict[str, Any], path: Path) -> None:
+    """One of two would silently win."""
+    hosts = content["hosts"]
+    for what, words in (
+        ("listener", [listener["name"] for listener in content["listeners"]]),
+        ("host", [host["name"] for host in hosts]),
+        ("topic", [topic["name"] for topic in content["topics"]]),
+        ("node_id", [host["node_id"] for host in hosts if set(host["roles"]) & {"kafka_broker", "kafka_controller"}]),
+    ):
+        twice = sorted({str(word) for word in words if word is not None and words.count(word) > 1})
+        if twice:
+            raise UsageError(
+                f"{path} does not describe a cluster.",
+                details=f"The {what} {twice[0]!r} is there twice.",
+                resolution="Keep one, or give the other its own.",
+            )
 
 
 def _missing(error: jsonschema.ValidationError, where: str) -> tuple[str, str]:

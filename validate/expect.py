@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass, field
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import jsonschema
 import yaml
 from pyspark.sql import functions as f
 
 from common.errors import UsageError
+from common.texts import TextError, from_yaml
 from validate.checks.finding import VIOLATION
+from validate.form import best, mistakes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -87,12 +87,12 @@ class Expectation:
 def load(path: Path) -> Expectation:
     """Read an expectation file; every mistake in it is a usage error that names the place."""
     try:
-        content = yaml.load(path.read_text(encoding="utf-8"), Loader=_StrictLoader)  # noqa: S506  a SafeLoader
+        content = from_yaml(path.read_text(encoding="utf-8"), _StrictLoader)
     except OSError as error:
         raise UsageError(
             f"The expectation {str(path)!r} cannot be read.", details=str(error), resolution="Name a readable file."
         ) from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except (TextError, UnicodeDecodeError) as error:
         raise UsageError(
             f"The expectation {str(path)!r} is no YAML.",
             details=str(error),
@@ -103,9 +103,9 @@ def load(path: Path) -> Expectation:
 
 def parse(content: Any, *, name: str = "the expectation") -> Expectation:
     """Check against the schema, then for what can never be met."""
-    schema = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
-    error = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(schema).iter_errors(content))
-    if error is not None:
+    errors = mistakes(content, SCHEMA_FILE)
+    if errors:
+        error = best(errors)
         where = "/".join(map(str, error.absolute_path)) or "at the top"
         raise UsageError(
             f"Wrong in {name}: {where}.",

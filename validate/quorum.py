@@ -5,9 +5,12 @@ from __future__ import annotations
 import logging
 import threading
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from common.errors import KastellanError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 # kafka-python tells every lost connection of a broker that is being broken on purpose.
 logging.getLogger("kafka").setLevel(logging.CRITICAL)
@@ -21,12 +24,26 @@ class ClusterSilent(KastellanError):
 
 def ask_quorum(settings: dict[str, Any], bound_s: float) -> tuple[int, dict[int, int]]:
     """Its leader, and each voter's end of the metadata log. Settings are librdkafka's."""
-    answer: list[dict[str, Any]] = []
+    told = asked(
+        settings,
+        bound_s,
+        lambda client: client.describe_metadata_quorum()["topics"][0]["partitions"][0],
+        brief="The quorum does not say how it is.",
+        resolution="Look at the controllers' logs.",
+    )
+    return told["leader_id"], {v["replica_id"]: v["log_end_offset"] for v in told["current_voters"]}
+
+
+def asked(
+    settings: dict[str, Any], bound_s: float, question: Callable[[Any], Any], *, brief: str, resolution: str
+) -> Any:
+    """The answer to a question to kafka-python's administrator; ClusterSilent without one."""
+    answer: list[Any] = []
     errors: list[Exception] = []
 
     def ask() -> None:
         try:
-            answer.append(_ask(settings, bound_s))
+            answer.append(_ask(settings, bound_s, question))
         except Exception as error:  # noqa: BLE001  handed to who waits
             errors.append(error)
 
@@ -37,25 +54,22 @@ def ask_quorum(settings: dict[str, Any], bound_s: float) -> tuple[int, dict[int,
     thread.join(bound_s)
     if not answer:
         told = f"{type(errors[0]).__name__}: {errors[0]}" if errors else f"no answer within {bound_s:.0f} s"
-        raise ClusterSilent(
-            "The quorum does not say how it is.", details=told, resolution="Look at the controllers' logs."
-        )
-    return answer[0]["leader_id"], {v["replica_id"]: v["log_end_offset"] for v in answer[0]["current_voters"]}
+        raise ClusterSilent(brief, details=told, resolution=resolution)
+    return answer[0]
 
 
-def _ask(settings: dict[str, Any], bound_s: float) -> dict[str, Any]:
+def _ask(settings: dict[str, Any], bound_s: float, question: Callable[[Any], Any]) -> Any:
     from kafka.admin import KafkaAdminClient  # noqa: PLC0415  slow to import
 
-    client = KafkaAdminClient(**_translated(settings, bound_s))
+    client = KafkaAdminClient(**translated(settings, bound_s))
     try:
-        told: dict[str, Any] = client.describe_metadata_quorum()["topics"][0]["partitions"][0]
-        return told
+        return question(client)
     finally:
         with suppress(Exception):
             client.close()
 
 
-def _translated(settings: dict[str, Any], bound_s: float) -> dict[str, Any]:
+def translated(settings: dict[str, Any], bound_s: float) -> dict[str, Any]:
     """librdkafka's words in kafka-python's."""
     words = {
         "security.protocol": "security_protocol",

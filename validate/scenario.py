@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-import jsonschema
-import yaml
-
 from common.errors import UsageError
 from common.names import nearest
+from common.texts import TextError, from_yaml
 from validate import act
 from validate.act import Act
 from validate.faults.errors import FaultError
 from validate.faults.kinds import KINDS, with_defaults
+from validate.form import best, mistakes
 from validate.workload.schedule import Stage
-from validate.workload.spec import ConsumerSpec, ProducerSpec, StorerSpec, TransformerSpec
+from validate.workload.spec import ConsumerSpec, PipelineSpec, ProducerSpec, StorerSpec, TransformerSpec
 
 FOLDER = Path(__file__).with_name("scenarios")
 SCHEMA_FILE = Path(__file__).with_name("scenario.schema.json")
 COMPUTED = ("failover", "silence")  # outage bounds made of the cluster's own time-outs
 # untried: not yet seen to come out as they say on a live cluster; for who works on them.
-SUITES = ("smoke", "load", "failover", "delivery", "security", "all", "untried")
+SUITES = ("smoke", "load", "failover", "delivery", "lab", "security", "all", "untried")
 # SCENARIOS' defaults: what a living workload does at least.
 PROGRESS = {"acked_per_partition": 200, "phase_s": 10, "in_flight_at_bite": 100}
 BOUNDS = {"phase_s": 90.0, "in_sync_s": 240.0, "catch_up_s": 90.0, "load_s": 900.0, "act_s": 120.0}
@@ -95,7 +93,7 @@ class Workload:
     user: str | None = None
     shape: list[dict[str, Any]] | None = None
     sizes: list[dict[str, Any]] | None = None
-    keys: dict[str, Any] | None = None
+    drawn_keys: dict[str, Any] | None = None
     producer: dict[str, Any] = field(default_factory=dict)
     consumer: dict[str, Any] = field(default_factory=dict)
 
@@ -106,7 +104,7 @@ class Workload:
 
     def share(self, parts: int) -> dict[str, Any]:
         """What one of so many equal writers has to send: how fast, how large, with which keys."""
-        rest = {"value_bytes": self.value_bytes, "sizes": self.sizes, "keys": self.keys}
+        rest = {"value_bytes": self.value_bytes, "sizes": self.sizes, "drawn_keys": self.drawn_keys}
         if self.shape is None:
             return {**rest, "records_per_s": self.records_per_s / parts}
         return {**rest, "shape": [asdict(Stage(**stage).slower(parts)) for stage in self.shape]}
@@ -135,12 +133,16 @@ class Expected:
     outage: dict[str, float] | str = "measured"
     refused: bool = False
     silent: bool = False
+    moved: bool = False
+    """Whether whoever is hit must lead nothing and be in no in-sync set when the fault ends."""
     leaderless: bool = False
     """Whether some partition must have been seen without a leader."""
     unclean: list[str] = field(default_factory=list)
     """Topics whose acknowledgements are weak, for a replica that lags may lead them."""
     replicas: bool = False
     """Whether what every broker holds on its disk is compared afterwards."""
+    looks: dict[str, Any] = field(default_factory=dict)
+    """What is looked up besides the judge (validate.run.looks)."""
 
 
 @dataclass(frozen=True)
@@ -179,7 +181,8 @@ class Scenario:
     @property
     def inputs(self) -> tuple[Topic, ...]:
         """What is written by the writers and read by the members: all but what members write themselves."""
-        return tuple(topic for topic in self.topics if topic.name != self.workload.consumer.get("sink"))
+        sinks = {self.workload.consumer.get("sink"), *(act.settings.get("sink") for act in self.acts)}
+        return tuple(topic for topic in self.topics if topic.name not in sinks)
 
     def topic(self, name: str) -> Topic:
         return next(topic for topic in self.topics if topic.name == name)
@@ -202,8 +205,8 @@ def load(name: str, folder: Path = FOLDER) -> Scenario:
             resolution=nearest(name, ids(folder)).capitalize(),
         )
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        content = from_yaml(path.read_text(encoding="utf-8"))
+    except (TextError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} is no YAML.", details=str(error), resolution="Mend it.") from error
     return parse(name, content, place=str(path))
 
@@ -247,10 +250,10 @@ def _step(entry: dict[str, Any]) -> Step:
 
 
 def _check_form(content: Any, place: str) -> None:
-    schema = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
-    error = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(schema).iter_errors(content))
-    if error is None:
+    errors = mistakes(content, SCHEMA_FILE)
+    if not errors:
         return
+    error = best(errors)
     where = "/".join(map(str, error.absolute_path)) or "at the top"
     if error.validator == "additionalProperties" and isinstance(error.instance, dict):
         known = error.schema.get("properties", {}) if isinstance(error.schema, dict) else {}
@@ -271,8 +274,7 @@ def _check_sense(scenario: Scenario, place: str) -> None:
         if step.overlaps and (step is scenario.all_steps[-1] or step.fault is None or step.times > 1 or scenario.mix):
             _never(place, "a step overlaps with the next: it must be a fault, played once, and not the last")
     for topic in scenario.topics:
-        if topic.min_in_sync > topic.replication:
-            _never(place, f"topic {topic.name} has min.insync.replicas {topic.min_in_sync}, above its replication")
+        _check_topic(topic, place)
     if scenario.workload.kind == "bulk" and not scenario.workload.count:
         _never(place, "a bulk load needs a count")
     if (scenario.workload.kind == "clients") != bool(scenario.acts):
@@ -287,20 +289,32 @@ def _check_sense(scenario: Scenario, place: str) -> None:
         parse_expectation({"anomalies": scenario.expect.anomalies}, name=place)
 
 
+def _check_topic(topic: Topic, place: str) -> None:
+    least = topic.config.get("min.insync.replicas", "1")
+    if not least.isdecimal():
+        _never(place, f"topic {topic.name} has min.insync.replicas {least!r}, which is no number")
+    if topic.min_in_sync > topic.replication:
+        _never(place, f"topic {topic.name} has min.insync.replicas {topic.min_in_sync}, above its replication")
+
+
 def _check_clients(scenario: Scenario, place: str) -> None:
     """Settings that a workload would refuse are refused before anything is made."""
     load = scenario.workload
-    if load.kind != "paced" and (load.shape or load.sizes or load.keys):
-        _never(place, "shape, sizes and keys are of a workload of kind paced")
+    if load.kind != "paced" and (load.shape or load.sizes or load.drawn_keys):
+        _never(place, "shape, sizes and drawn_keys are of a workload of kind paced")
     topics = [{"name": topic.name, "partitions": topic.partitions} for topic in scenario.topics]
     shared = {"run_id": "run", "name": "client", "ledger": "ledger", "client": {}, "topics": topics}
     ProducerSpec.parse({**shared, **scenario.workload.share(scenario.workload.producers), **scenario.workload.sending})
     members = [one for one in scenario.acts if one.verb == "start"] or [Act("start", "reader")]
     for one in members:
+        moment = {"begin_ms": 1} if one.at else {}
         if one.kind == "producer":
-            ProducerSpec.parse({**shared, **scenario.workload.sending, **one.settings})
+            inputs = [{"name": topic.name, "partitions": topic.partitions} for topic in scenario.inputs]
+            ProducerSpec.parse({**shared, **scenario.workload.sending, "topics": inputs, **one.settings})
+        elif one.kind == "pipeline":
+            PipelineSpec.parse({**shared, **one.settings})
         else:
-            SPECS[one.kind].parse({**shared, "group": "group", **scenario.workload.consumer, **one.settings})
+            SPECS[one.kind].parse({**shared, "group": "group", **scenario.workload.consumer, **moment, **one.settings})
 
 
 def _check_outage(scenario: Scenario, place: str) -> None:

@@ -16,6 +16,7 @@ from ansible.plugins.action import ActionBase
 from ..module_utils.quorum_ids import random_id
 
 PASSWORD_BYTES = 24
+KEY = "kafka_user_passwords"
 PRIVATE, PRIVATE_DIRECTORY = 0o600, 0o700
 HEAD = "# Made by Kastellan. Show: ansible-vault view --vault-password-file vault-password secrets.yml\n"
 
@@ -59,12 +60,11 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible has no types
             raise AnsibleActionFail(
                 f"{path} cannot be decrypted: the vault password is not the one it was made with. {exc.message}"
             ) from exc
-        found: dict[str, str] = yaml.safe_load(text)["kafka_user_passwords"]
-        return found
+        return held_in(text, path)
 
     def _write(self, folder: Path, passwords: dict[str, str]) -> None:
         folder.mkdir(mode=PRIVATE_DIRECTORY, parents=True, exist_ok=True)
-        text = HEAD + yaml.safe_dump({"kafka_user_passwords": passwords}, allow_unicode=True)
+        text = written(passwords)
         vault = self._vault(folder)
         _write(folder / "secrets.yml", vault.encrypt(text, secret=vault.secrets[0][1]))
 
@@ -78,6 +78,32 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible has no types
         if path.exists():
             own.append(("kastellan", VaultSecret(path.read_bytes().strip())))
         return VaultLib(own)
+
+
+def written(passwords: dict[str, str]) -> str:
+    """Umlauts as themselves, unless something is there that YAML would read back as the end of a line."""
+    shown = all(text.isprintable() for pair in passwords.items() for text in pair)
+    return HEAD + yaml.safe_dump({KEY: passwords}, allow_unicode=shown)
+
+
+def held_in(text: str | bytes, path: Path) -> dict[str, str]:
+    """Somebody may have edited it. What YAML says of a mistake shows the line, and that is a password's."""
+    try:
+        content = yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        content = None
+    found = content.get(KEY) if isinstance(content, dict) else None
+    if not isinstance(found, dict):
+        raise AnsibleActionFail(
+            f"{path} does not hold what it should: {KEY}, a password for each user. Mend it with ansible-vault edit,"
+            " or move it away: passwords are then made anew."
+        )
+    for user, password in found.items():
+        if not isinstance(user, str) or not isinstance(password, str) or not password:
+            raise AnsibleActionFail(
+                f"{path} holds no text as the password of {user!r}: write it in quotes, with ansible-vault edit."
+            )
+    return found
 
 
 def _cluster_id(folder: Path, *, apply: bool) -> tuple[str, bool]:

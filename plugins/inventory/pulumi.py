@@ -53,6 +53,11 @@ PULUMI_TIMEOUT_S = 120
 # Roles that count as nodes of Kafka: they have kafka_node_id and lie in the group `kafka`.
 KAFKA_ROLES = {"kafka_broker", "kafka_controller"}
 SPARK_ROLES = {"spark_master", "spark_worker"}
+# What a host must say of itself, and in which form.
+NEEDED = {"name": str, "address": str, "ssh_user": str, "ssh_port": int, "host_key": str, "roles": list}
+FREE = {"node_id": int, "rack": str, "ssh_key_file": str}
+# In a path these would end ssh's quotation of it, or stand for something else there or in a template.
+UNFIT = ("'", '"', "\\", "%", "{{", "\n", "\r")
 ID_VARIABLES = {"kafka_broker": "kafka_node_id", "kafka_controller": "kafka_node_id", "zookeeper": "zookeeper_id"}
 
 
@@ -72,7 +77,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):  # type: i
         project = Path(self.get_option("project_dir") or nearest_project(folder))
         state = Path(self.get_option("state_dir") or project / ".kastellan" / stack)
         outputs = self._outputs(path, stack, project, cache=cache)
-        self._fill(outputs.get("hosts") or [], stack, state)
+        self._fill(checked_hosts(outputs, stack), stack, state)
 
     def _outputs(self, path: str, stack: str, project: Path, *, cache: bool) -> dict[str, Any]:
         self.load_cache_plugin()
@@ -136,10 +141,56 @@ def stack_outputs(stack: str, project: Path) -> dict[str, Any]:
         raise AnsibleParserError(f"pulumi gave no answer in {PULUMI_TIMEOUT_S} s: {' '.join(argv)}") from None
     if done.returncode != 0:
         raise AnsibleParserError(explain_failure(stack, done.stderr))
-    outputs: dict[str, Any] = json.loads(done.stdout)
-    if not outputs.get("hosts"):
-        raise AnsibleParserError(f"Stack {stack} has no hosts: it is not up. Run ./kastellan up {stack}, or pulumi up.")
+    try:
+        outputs: dict[str, Any] = json.loads(done.stdout)
+        checked_hosts(outputs, stack)
+    except (ValueError, RecursionError) as error:
+        raise AnsibleParserError(
+            f"pulumi stack output printed no JSON for stack {stack} ({error}). Look what it prints, then run"
+            f" ./kastellan up {stack}, or pulumi up."
+        ) from None
     return outputs
+
+
+def checked_hosts(outputs: Any, stack: str) -> list[dict[str, Any]]:
+    """What the program of another version, or a stack of somebody else's, may have left there."""
+    hosts = outputs.get("hosts") if isinstance(outputs, dict) else None
+    if not hosts:
+        raise AnsibleParserError(f"Stack {stack} has no hosts: it is not up. Run ./kastellan up {stack}, or pulumi up.")
+    if problem := _wrong_in(hosts):
+        raise AnsibleParserError(
+            f"Output hosts of stack {stack} cannot be used: {problem}. Run ./kastellan up {stack}, or pulumi up: it"
+            " writes the output again."
+        )
+    found: list[dict[str, Any]] = hosts
+    return found
+
+
+def _wrong_in(hosts: Any) -> str:
+    if not isinstance(hosts, list) or not all(isinstance(host, dict) for host in hosts):
+        return "it is no list of hosts with fields"
+    for number, host in enumerate(hosts):
+        for field, form in NEEDED.items():
+            if not isinstance(host.get(field), form) or isinstance(host[field], bool) or not host[field]:
+                return f"hosts[{number}].{field} is {host.get(field)!r}"
+        for field, form in FREE.items():
+            if not isinstance(host.get(field), form | None) or isinstance(host.get(field), bool):
+                return f"hosts[{number}].{field} is {host[field]!r}"
+        for role in host["roles"]:
+            if not isinstance(role, str) or not role.isidentifier():
+                return f"hosts[{number}].roles has {role!r}"
+        if problem := _wrong_in_path(host.get("ssh_key_file") or ""):
+            return f"hosts[{number}].ssh_key_file {problem}"
+    names = [host["name"] for host in hosts]
+    return "" if len(set(names)) == len(names) else "two hosts have the same name"
+
+
+def _wrong_in_path(path: str) -> str:
+    try:
+        Path(path).expanduser()
+    except RuntimeError:
+        return f"is {path!r}, and there is no such user"
+    return "has a quote, a backslash, % or {{ in it" if any(unfit in path for unfit in UNFIT) else ""
 
 
 def explain_failure(stack: str, stderr: str) -> str:
@@ -151,6 +202,11 @@ def explain_failure(stack: str, stderr: str) -> str:
 
 
 def host_variables(host: dict[str, Any], state: Path) -> dict[str, Any]:
+    if any(unfit in str(state) for unfit in UNFIT):
+        raise AnsibleParserError(
+            f"ssh cannot be told of files in {str(state)!r}: set state_dir in the inventory file, or move the checkout,"
+            " to a path without quotes, backslashes, % and {{."
+        )
     key = host.get("ssh_key_file")
     known_hosts = state / "known_hosts"
     variables = {
@@ -167,9 +223,9 @@ def host_variables(host: dict[str, Any], state: Path) -> dict[str, Any]:
         "ansible_control_path": f"%(directory)s/kst-{hashlib.sha256(host['host_key'].encode()).hexdigest()[:16]}",
         "kastellan_host_key": host["host_key"],
         "kastellan_roles": host["roles"],
-        "kafka_rack": host["rack"],
+        "kafka_rack": host.get("rack"),
     }
     for role in host["roles"]:
         if role in ID_VARIABLES:
-            variables[ID_VARIABLES[role]] = host["node_id"]
+            variables[ID_VARIABLES[role]] = host.get("node_id")
     return variables

@@ -43,6 +43,7 @@ def document(settings: dict[str, Any], more: dict[str, Any]) -> str:
         },
         "operations": more["operations"],
         "faults_allowed": more["faults_allowed"],
+        "security_waivers": [{**waiver, "check": int(waiver["check"])} for waiver in more.get("waivers") or ()],
         "super_users": super_users(settings),
         "acls": [acl for entry in more["acls"] if entry.get("state", "present") == "present" for acl in _acls(entry)],
     }

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from . import zookeeper_properties
+from .item_rules import is_whole, item_problems, meant
 from .node_properties import BROKER, CONTROLLER, controllers, version_tuple
-from .specs import ACL_OPTIONS, QUOTA_OPTIONS, TOPIC_OPTIONS, USER_OPTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-
-    from .specs import Spec
 
 Context = dict[str, Any]
 
@@ -22,9 +19,6 @@ MECHANISMS = ("SCRAM-SHA-512", "SCRAM-SHA-256", "PLAIN")
 LAST_WITH_ZOOKEEPER = "3.9.2"
 FIRST_KRAFT_ONLY = (4, 0)
 CHOICES = {"mode": ("kraft", "zookeeper"), "quorum": ("dynamic", "static"), "distribution": ("archive", "maven")}
-ITEMS: dict[str, Spec] = {
-    "topics": TOPIC_OPTIONS, "users": USER_OPTIONS, "acls": ACL_OPTIONS, "quotas": QUOTA_OPTIONS,
-}  # fmt: skip
 # Settings that something of ours decides, and where the user says it instead.
 DECIDED = {
     "authorizer.class.name": "kafka_mode decides it",
@@ -52,14 +46,9 @@ def inventory_problems(context: Context) -> list[str]:
 def unknown_variables(names: Iterable[str], known: Iterable[str]) -> list[str]:
     words = sorted(known)
     return [
-        f"{name} is no variable of these roles: {_meant(name, words) or 'no variable has a name like it.'}"
+        f"{name} is no variable of these roles: {meant(name, words) or 'no variable has a name like it.'}"
         for name in sorted(set(names) - set(words))
     ]
-
-
-def _meant(name: str, words: Iterable[str]) -> str:
-    near = difflib.get_close_matches(name, list(words), n=1, cutoff=0.6)
-    return f"did you mean {near[0]}?" if near else ""
 
 
 def _choices(context: Context) -> list[str]:
@@ -68,26 +57,6 @@ def _choices(context: Context) -> list[str]:
         for key, allowed in CHOICES.items()
         if context[key] not in allowed
     ]
-
-
-def _fields(context: Context) -> list[str]:
-    """A misspelt field would be met only when the cluster stands."""
-    problems = []
-    for kind, spec in ITEMS.items():
-        known = sorted(spec.keys() | {alias for option in spec.values() for alias in option.get("aliases", ())})
-        for number, item in enumerate(context[kind]):
-            label = item.get("name") or item.get("principal") or item.get("user") or "without a name"
-            where = f"kafka_{kind}[{number}] ({label})"
-            problems += [
-                f"{where} has no field {field}: {_meant(field, known) or 'it has ' + ', '.join(known) + '.'}"
-                for field in sorted(item.keys() - set(known))
-            ]
-            problems += [
-                f"{where} lacks {field}."
-                for field, option in spec.items()
-                if option.get("required") and not ({field, *option.get("aliases", ())} & item.keys())
-            ]
-    return problems
 
 
 def _version(context: Context) -> list[str]:
@@ -128,7 +97,9 @@ def _roles(context: Context) -> list[str]:
 
 def _topics(context: Context) -> list[str]:
     brokers = sum(BROKER in node["roles"] for node in context["nodes"])
-    default_in_sync = int(context["cluster_defaults"].get("min.insync.replicas", 1))
+    default_in_sync = context["cluster_defaults"].get("min.insync.replicas", 1)
+    if not is_whole(default_in_sync):
+        return [f"kafka_cluster_defaults has min.insync.replicas {default_in_sync!r}: use a whole number, e.g. 2."]
     problems: list[str] = []
     seen: set[str] = set()
     spellings: dict[str, str] = {}
@@ -144,8 +115,10 @@ def _topics(context: Context) -> list[str]:
                 f"Topic {name} has replication_factor {replicas} but there are {brokers} brokers: add a broker or "
                 "lower it."
             )
-        in_sync = int((topic.get("config") or {}).get("min.insync.replicas", default_in_sync))
-        if in_sync > int(replicas):
+        in_sync = (topic.get("config") or {}).get("min.insync.replicas", default_in_sync)
+        if not is_whole(in_sync):
+            problems.append(f"Topic {name} has min.insync.replicas {in_sync!r}: use a whole number, e.g. 2.")
+        elif int(in_sync) > int(replicas):
             problems.append(
                 f"Topic {name} has min.insync.replicas {in_sync} but replication_factor {replicas}: nothing could be "
                 "written with acks=all; lower the first or raise the second."
@@ -194,6 +167,12 @@ def _people(context: Context) -> list[str]:
     problems = []
     if not context["super_users"]:
         problems.append("kafka_super_users is empty: nobody could ever grant anything; keep [admin].")
+    # Kafka splits the list there and trims what it finds: one name would become another, or two.
+    problems += [
+        f"kafka_super_users has {name!r}: leave out ';', and blanks at its ends."
+        for name in context["super_users"]
+        if not name or name != name.strip() or not name.isprintable() or ";" in name or name == "User:"
+    ]
     if not _PLAIN_NAME.fullmatch(context["admin_user"]):
         problems.append(f"kafka_admin_user {context['admin_user']!r}: use letters, digits, '.', '_' and '-' only.")
     hosts = {node["name"] for node in context["nodes"]}
@@ -230,11 +209,22 @@ def _distribution(context: Context) -> list[str]:
     return []
 
 
+def _waivers(context: Context) -> list[str]:
+    problems = []
+    for number, waiver in enumerate(context.get("waivers") or ()):
+        where = f"kafka_security_waivers[{number}]"
+        if set(waiver) != {"check", "reason"} or not is_whole(waiver["check"]):
+            problems.append(f"{where} must have check, a number, and reason, e.g. {{check: 64, reason: 'jump host'}}.")
+        elif not str(waiver["reason"] or "").strip():
+            problems.append(f"{where} waives check {waiver['check']} without a reason: say why it may fail.")
+    return problems
+
+
 # What is misspelt comes first and alone: the others would stumble over it.
-FORM_RULES: tuple[Callable[[Context], list[str]], ...] = (_choices, _fields)
+FORM_RULES: tuple[Callable[[Context], list[str]], ...] = (_choices, item_problems)
 INVENTORY_RULES: tuple[Callable[[Context], list[str]], ...] = (
     _version, zookeeper_properties.mode_problems, _node_ids, _roles, _listeners, _mechanisms, _people, _topics, _config,
-    _distribution,
+    _distribution, _waivers,
 )  # fmt: skip
 
 

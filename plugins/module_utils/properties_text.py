@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -10,6 +11,8 @@ if TYPE_CHECKING:
 FIRST_PRINTED, LAST_PRINTED = ord(" "), ord("~")
 _ESCAPED = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\f": "\\f"}
 _KEY_ESCAPED = {**_ESCAPED, " ": "\\ ", "=": "\\=", ":": "\\:", "#": "\\#", "!": "\\!"}
+_QUOTED = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r"}
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _LOGIN_MODULES = {
     "SCRAM": "org.apache.kafka.common.security.scram.ScramLoginModule",
     "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
@@ -47,11 +50,19 @@ def document(properties: Mapping[str, Any]) -> str:
 
 
 def jaas_quoted(text: str) -> str:
-    """A value inside a JAAS line: backslash and quote are escaped, all else stands for itself."""
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    """A value inside a JAAS line: what ends a quotation or a line is escaped, all else stands for itself."""
+    return '"' + "".join(_QUOTED.get(character, character) for character in text) + '"'
 
 
 def jaas(mechanism: str, **options: str) -> str:
     """The only place where a JAAS line is written."""
     module = _LOGIN_MODULES[mechanism.split("-", maxsplit=1)[0]]
-    return " ".join([module, "required", *(f"{name}={jaas_quoted(text)}" for name, text in options.items())]) + ";"
+    return (
+        " ".join([module, "required", *(f"{_option(name)}={jaas_quoted(text)}" for name, text in options.items())])
+        + ";"
+    )
+
+
+def _option(name: str) -> str:
+    """PLAIN has users' names in the names of options: unquoted, a blank in one would begin another option."""
+    return name if _WORD.fullmatch(name) else jaas_quoted(name)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 DEFAULT_PORT = 9092
+HIGHEST_PORT = 65535
 
 # The options of `client` in every module's argument spec; anything else is refused by Ansible, with these names.
 CLIENT_OPTIONS: dict[str, dict[str, Any]] = {
@@ -73,11 +74,12 @@ def parse_server(server: str) -> tuple[str, int]:
     host, colon, port = server.rpartition(":")
     if not colon or server.endswith("]"):
         host, port = server, str(DEFAULT_PORT)
-    if not port.isdecimal() or not host:
+    name = host.strip("[]")
+    if not name or not (port.isascii() and port.isdecimal()) or not 1 <= int(port[:6]) <= HIGHEST_PORT:
         raise BadInputError(
             f"{server!r} is no address of a broker.", resolution="Write host:port, e.g. broker-1.example.org:9092."
         )
-    return host.strip("[]"), int(port)
+    return name, int(port)
 
 
 def _no_servers() -> tuple[tuple[str, int], ...]:
@@ -106,7 +108,8 @@ def _tls(client: Mapping[str, Any]) -> ssl.SSLContext:
             cadata=client.get("ssl.ca.pem"),
         )
         _load_certificate(context, client)
-    except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
+    # ssl.SSLError is an OSError; a letter beyond ASCII in a certificate is a TypeError.
+    except (OSError, ValueError, TypeError) as error:
         raise BadInputError(
             "The TLS settings of `client` cannot be used.",
             details=f"{type(error).__name__}: {error}",

@@ -12,7 +12,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from validate.workload import journal
 from validate.workload.clock import Clock
-from validate.workload.home import OPENING
 from validate.workload.producer import Sending, identity
 from validate.workload.spec import ProducerSpec
 
@@ -30,7 +29,7 @@ def main(file: str, ledger: str) -> None:
     if ledger == "yes":
         writer = journal.Writer(Path(spec.ledger) / journal.FOLDER / f"{spec.name}{journal.SUFFIX}")
         writer.append(
-            OPENING + json.dumps({"kind": spec.kind, "lanes": spec.lanes, **identity(spec).as_json()}).encode()
+            journal.OPENING + json.dumps({"kind": spec.kind, "lanes": spec.lanes, **identity(spec).as_json()}).encode()
         )
     reserve = nothing if writer is None else lambda block: writer.append(block.reservation())
     sending = Sending(spec, Clock(), reserve)

@@ -1,14 +1,13 @@
 """Turn a ledger written as JSON lines into Parquet: `python -m validate.ledger.from_json SRC DST`.
 
 SRC holds one `<table>.jsonl` per folder of a ledger (and faults.jsonl, EXPECT.yml); keys are text or base64 after
-`base64:`. For people who write a small ledger by hand; nothing here checks what is written, that is the judge's work.
+`base64:`. For people who write a small ledger by hand; nothing here judges what is written, that is the judge's work.
 """
 
 from __future__ import annotations
 
 import argparse
 import base64
-import json
 import shutil
 import sys
 from datetime import UTC, datetime
@@ -18,6 +17,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from common.errors import UsageError
+from common.texts import from_json
 from validate.ledger.schema import FAULTS_FILE, TABLES, Column, Kind
 
 ARROW_TYPE: dict[Kind, pa.DataType] = {
@@ -42,15 +43,48 @@ def convert(source: Path, target: Path) -> list[str]:
         lines = source / f"{table}.jsonl"
         if not lines.exists():
             continue
-        rows = [json.loads(line) for line in lines.read_text(encoding="utf-8").splitlines() if line.strip()]
+        content = _table(lines, columns)
         (target / table).mkdir(exist_ok=True)
-        content = {c.name: pa.array([_value(row.get(c.name), c) for row in rows], ARROW_TYPE[c.kind]) for c in columns}
-        pq.write_table(pa.table(content), target / table / "part-0.parquet")
+        pq.write_table(content, target / table / "part-0.parquet")
         written.append(table)
     for name in (FAULTS_FILE, "EXPECT.yml"):
         if (source / name).exists():
             shutil.copy(source / name, target / name)
     return written
+
+
+def _table(path: Path, columns: tuple[Column, ...]) -> pa.Table:
+    rows = [_row(path, number, line, columns) for number, line in enumerate(_lines(path), start=1) if line.strip()]
+    made = {}
+    for column in columns:
+        try:
+            made[column.name] = pa.array([row[column.name] for row in rows], ARROW_TYPE[column.kind])
+        except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
+            raise _wrong(f"{path}: column {column.name} is not {column.kind} in every line.", error) from error
+    return pa.table(made)
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text(encoding="utf-8").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise _wrong(f"{path} cannot be read.", error) from error
+
+
+def _row(path: Path, number: int, line: str, columns: tuple[Column, ...]) -> dict[str, Any]:
+    try:
+        row = from_json(line)
+        return {column.name: _value(row.get(column.name), column) for column in columns}
+    except (ValueError, TypeError, AttributeError) as error:
+        raise _wrong(f"{path}, line {number}: no row of a ledger.", error) from error
+
+
+def _wrong(brief: str, error: Exception) -> UsageError:
+    return UsageError(
+        brief,
+        details=f"{type(error).__name__}: {error}",
+        resolution="Write one JSON object a line; docs/reference/judge.md has the columns.",
+    )
 
 
 def _value(value: Any, column: Column) -> Any:
@@ -75,7 +109,11 @@ def main(argv: list[str] | None = None) -> int:
             f"There is no folder {str(args.source)!r}. Name one that holds sent.jsonl, log.jsonl ...", file=sys.stderr
         )
         return 64
-    print(f"{args.target}: {', '.join(convert(args.source, args.target)) or 'nothing to convert'}")
+    try:
+        print(f"{args.target}: {', '.join(convert(args.source, args.target)) or 'nothing to convert'}")
+    except UsageError as error:
+        print(error, file=sys.stderr)
+        return error.exit_code
     return 0
 
 

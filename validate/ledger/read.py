@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,6 +11,7 @@ from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
 from common.errors import UsageError
+from common.texts import from_json
 from validate.ledger.files import Batch, Found, Problem, fits, look_at, parquet_files
 from validate.ledger.schema import FAULTS_FILE, PHASES, REQUIRED, TABLES, Column, Kind
 
@@ -259,8 +259,8 @@ def _parse_faults(ledger: Ledger, name: str, lines: list[str]) -> None:
         if not line.strip():
             continue
         try:
-            ledger.faults.append(_fault(json.loads(line)))
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            ledger.faults.append(_fault(from_json(line)))
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
             ledger.problems.append(
                 Problem(
                     f"{name}:{number}",
@@ -275,4 +275,5 @@ def _fault(row: Any) -> Fault:
     if row["phase"] not in PHASES:
         raise ValueError(f"phase {row['phase']!r} is none of {', '.join(PHASES)}")
     at = datetime.fromisoformat(row["at"])
-    return Fault(str(row["fault"]), str(row["target"]), row["phase"], at if at.tzinfo else at.replace(tzinfo=UTC))
+    moment = at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
+    return Fault(str(row["fault"]), str(row["target"]), row["phase"], moment)

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from validate.report import folder, latency, outages, security, series, words
+from validate.report import folder, latency, outages, pictures, security, series, words
 from validate.report.faults import fault_spans, isr_spans
 from validate.report.look import commands
 from validate.report.moments import apart_s
@@ -26,6 +26,13 @@ _SUMMED = ("sent", "acked", "refused", "unknown", "log", "foreign", "delivered")
 def build(path: Path) -> dict[str, Any]:
     """The report of a run, as report.json has it."""
     opened = folder.open_run(path)
+    try:
+        return _told(opened)
+    except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
+        raise folder.formless(path, error) from error
+
+
+def _told(opened: folder.RunFolder) -> dict[str, Any]:
     run = opened.run
     cluster = without_secrets(run.get("cluster") or {})
     scenarios = [_scenario(one, opened.path, cluster) for one in opened.scenarios]
@@ -68,7 +75,7 @@ def without_secrets(value: Any, name: str = "") -> Any:
 def _of_run(run: dict[str, Any], scenarios: list[dict[str, Any]]) -> tuple[str, list[str]]:
     """The worst of its scenarios; a run without an end, or in which nothing ran, is at best unknown."""
     reasons = [str(x) for x in run.get("reasons") or []]
-    ran = [x["verdict"] for x in scenarios if x["verdict"] != words.SKIPPED]
+    ran = [x["verdict"] for x in scenarios if x["verdict"] not in {words.SKIPPED, words.WAIVED}]
     if not ran:
         reasons.append("No scenario was run.")
     if not run.get("ended_at"):
@@ -84,6 +91,7 @@ def _scenario(one: folder.ScenarioFiles, path: Path, cluster: dict[str, Any]) ->
     said = outages.read_findings(one.findings)
     faults, isr = fault_spans(one.faults), isr_spans(one.isr)
     findings = (one.summary or {}).get("findings") or []
+    drawn, not_drawn = pictures.read(one.ledger)
     verdict, reasons = _verdict(one)
     seen = {"faults": faults, "isr": isr, "findings": findings, "ledger": one.ledger.is_dir()}
     return {
@@ -92,7 +100,12 @@ def _scenario(one: folder.ScenarioFiles, path: Path, cluster: dict[str, Any]) ->
         "duration_s": apart_s(entry.get("started_at"), entry.get("ended_at")),
         "verdict": verdict,
         "reasons": reasons,
-        "notes": one.notes + sent.problems + problems + _disagreement(sent, one.summary),
+        "notes": [str(x) for x in entry.get("notes") or []]
+        + one.notes
+        + sent.problems
+        + problems
+        + not_drawn
+        + _disagreement(sent, one.summary),
         "summary": one.summary,
         "more_findings": rare_findings(one.findings, one.summary),
         "counts": _counts(one.summary),
@@ -101,6 +114,7 @@ def _scenario(one: folder.ScenarioFiles, path: Path, cluster: dict[str, Any]) ->
         "phases": [_phase(x) for x in entry.get("phases") or [] if isinstance(x, dict)],
         "timeline": sent.to_json(),
         "latency": latency.read(one.ledger / "sent").to_json(),
+        "pictures": drawn,
         "faults": faults,
         "outages": outages.table(found, said, one.expect, faults),
         "isr": isr,

@@ -26,6 +26,7 @@ def compare(before: Row, after: Row) -> Row:
         else:
             told = [x[name]["verdict"] if name in x else None for x in (olds, news)]
             rows.append(_row(name, "verdict", *told, worse=told[1] in (words.FAILED, words.UNKNOWN)))
+    rows += _checks(before, after)
     return {
         "before": _named(before),
         "after": _named(after),
@@ -63,6 +64,26 @@ def _scenario(name: str, old: Row, new: Row) -> list[Row]:
     return (
         rows + _counts(name, old, new) + _outages(name, old, new) + _rates(name, old, new) + _latencies(name, old, new)
     )
+
+
+# A check that was passed and is waived fails now, whatever the reason.
+_CHECK_RANK = {words.SKIPPED: 0, words.PASSED: 1, words.WAIVED: 2, words.UNKNOWN: 3, words.FAILED: 4}
+
+
+def _checks(before: Row, after: Row) -> list[Row]:
+    """Security checks by their numbers. Those that only one run made are told in one row: the suites may differ."""
+    olds, news = ({x["number"]: x["verdict"] for x in one.get("security") or []} for one in (before, after))
+    rows = []
+    for number in sorted(olds.keys() & news.keys()):
+        was, now = olds[number], news[number]
+        if was != now:
+            worse = _CHECK_RANK[now] > max(_CHECK_RANK[was], _CHECK_RANK[words.PASSED])
+            rows.append(_row(f"security {number}", "verdict", was, now, worse=worse))
+    gone, come = (", ".join(map(str, sorted(these))) or None for these in (olds.keys() - news, news.keys() - olds))
+    if olds and news and (gone or come):
+        rows.append(_row("security", "checks of one run alone", gone, come, worse=False))
+    bad = [n for n in sorted(news.keys() - olds.keys()) if news[n] in {words.FAILED, words.UNKNOWN}]
+    return rows + [_row(f"security {number}", "verdict", None, news[number], worse=True) for number in bad]
 
 
 def _counts(name: str, old: Row, new: Row) -> list[Row]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
+import traceback
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
 from common.errors import UnreadableError
+from common.texts import from_json, from_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -62,10 +61,20 @@ def open_run(path: Path) -> RunFolder:
     return RunFolder(path, run, scenarios)
 
 
+def formless(path: Path, error: Exception) -> UnreadableError:
+    """What was read stumbled over it further on."""
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    return UnreadableError(
+        f"{path / RUN_FILE} has not the form of a run.",
+        details=f"{type(error).__name__}: {error} ({place.name}:{place.lineno})",
+        resolution="Report on it with the version of Kastellan that made it.",
+    )
+
+
 def _run_json(path: Path) -> dict[str, Any]:
     resolution = "Name a folder that `python -m validate run` made: .kastellan/<stack>/runs/<run id>."
     try:
-        run = json.loads(path.read_text(encoding="utf-8"))
+        run = from_json(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise UnreadableError(
             f"{path.parent} is no run: it has no {RUN_FILE}.", details=f"looked for: {path}", resolution=resolution
@@ -91,7 +100,7 @@ def _is_entry(entry: Any) -> bool:
 
 def _read_summary(one: ScenarioFiles, path: Path) -> None:
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = from_json(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return
     except (OSError, ValueError) as error:
@@ -112,10 +121,10 @@ def _is_judgement(content: Any) -> bool:
 def _read_expectation(one: ScenarioFiles) -> None:
     path = one.ledger / "EXPECT.yml"
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content = from_yaml(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return
-    except (OSError, ValueError, yaml.YAMLError) as error:
+    except (OSError, ValueError) as error:
         one.notes.append(f"{path.name}: not readable ({_first_line(error)})")
         return
     one.expect = content if isinstance(content, dict) else {}
@@ -133,7 +142,7 @@ def _json_lines(one: ScenarioFiles, path: Path, needed: Iterable[str]) -> list[d
     rows, torn = [], 0
     for line in filter(str.strip, lines):
         try:
-            row = json.loads(line)
+            row = from_json(line)
         except ValueError:
             row = None
         if isinstance(row, dict) and all(name in row for name in needed):

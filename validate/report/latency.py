@@ -88,7 +88,7 @@ def read(folder: Path) -> Latency:
     starts = [start for table in _tables(folder, ["due_at"]) if (start := pc.min(micros_of(table["due_at"])).as_py())]
     told = Latency()
     for table in _tables(folder, list(_READ)):
-        _add(told, table, min(starts))
+        _add(told, table, min(starts, default=0))
     return told
 
 

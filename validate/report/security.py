@@ -19,14 +19,14 @@ def _check(one: dict[str, Any]) -> dict[str, Any]:
     return {
         "number": one["number"] if isinstance(one.get("number"), int) else 0,
         **{name: str(one.get(name) or "") for name in TEXTS},
-        "verdict": verdict if verdict in words.SEVERITY else words.UNKNOWN,
+        "verdict": verdict if verdict in {*words.SEVERITY, words.WAIVED} else words.UNKNOWN,
         "seen": [str(line) for line in seen] if isinstance(seen, list) else [],
         "duration_s": float(took) if isinstance(took, (int, float)) else 0.0,
     }
 
 
 def counted(found: list[dict[str, Any]]) -> dict[str, int]:
-    names = (words.PASSED, words.FAILED, words.UNKNOWN, words.SKIPPED)
+    names = (words.PASSED, words.FAILED, words.UNKNOWN, words.SKIPPED, words.WAIVED)
     return {name: sum(one["verdict"] == name for one in found) for name in names}
 
 
@@ -35,7 +35,7 @@ def sentence(found: list[dict[str, Any]]) -> list[str]:
     if not found:
         return []
     said = f"Of {words.many(len(found), 'security check')} {counted(found)[words.PASSED]} passed"
-    for name in (words.FAILED, words.UNKNOWN, words.SKIPPED):
+    for name in (words.FAILED, words.UNKNOWN, words.WAIVED, words.SKIPPED):
         numbers = [str(one["number"]) for one in found if one["verdict"] == name]
         if numbers:
             shown = f" ({', '.join(numbers)})"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import signal
+import sys
 from typing import TYPE_CHECKING, Any
 
 from common.errors import KastellanError
 from common.wait import wait_until
+from validate import counting, quotas
 from validate.run.expected import group_of
 from validate.run.load import DELIVERY_MS
 from validate.run.processes import READY_S, Workloads
@@ -36,16 +37,21 @@ class Acts:
     ) -> None:
         self._context, self._scenario, self._entry, self._group = context, scenario, entry, group
         topics = [{"name": topic.name, "partitions": topic.partitions} for topic in scenario.topics]
-        shared = context.shared_spec(place.settings, topics)
+        shared, self._client = context.shared_spec(place.settings, topics), place.settings
         self.workloads = Workloads(ledger, context.folder.folder("logs"), shared)
         self._members: dict[str, Workload] = {}
         self._ended_at: dict[str, datetime] = {}
+        self._marks: dict[str, datetime] = {}
+        self._quotas: list[str] = []
 
     def play(self) -> None:
         self._write()
         for act in self._scenario.acts:
             self.workloads.check()
-            {"start": self._start, "kill": self._kill, "stop": self._stop, "await": self._await}[act.verb](act)
+            {
+                "start": self._start, "kill": self._kill, "stop": self._stop, "await": self._await, "mark": self._mark,
+                "quota": self._quota,
+            }[act.verb](act)  # fmt: skip
 
     def finish(self) -> list[str]:
         return self.workloads.end(self.workloads.all)
@@ -55,9 +61,8 @@ class Acts:
         load = self._scenario.workload
         if not load.count:
             return
-        topics = [{"name": topic.name, "partitions": topic.partitions} for topic in self._scenario.inputs]
         writer = self.workloads.start(
-            "producer", "writer", **{**self._sending(), "topics": topics, "count": load.count}
+            "producer", "writer", **{**self._sending(), "topics": self._inputs(), "count": load.count}
         )  # fmt: skip
         if not self._within(writer.done.is_set, self._scenario.bounds["load_s"]):
             raise NotMade(f"The records were not written within {self._scenario.bounds['load_s']:.0f} s.")
@@ -74,20 +79,41 @@ class Acts:
 
     def _start(self, act: Act) -> None:
         if act.kind == "producer":
-            settings = {**self._sending(), **act.settings}
+            settings = {**self._sending(), "topics": self._inputs(), **act.settings}
+        elif act.kind == "pipeline":
+            settings = {**act.settings}
         else:
             settings = {"group": group_of(self._group, act.group), **self._scenario.workload.consumer, **act.settings}
+        if act.at is not None:
+            settings["begin_ms"] = int(self._marks[act.at].timestamp() * 1000)
         made = self.workloads.start(act.kind, act.who, **settings)
         made.doomed = settings.get("crash_after") is not None
         self._members[act.who] = made
         if not self._within(made.ready.is_set, READY_S):
             raise NotMade(f"{act.who} was not ready after {READY_S:.0f} s.")
 
+    def _inputs(self) -> list[dict[str, Any]]:
+        return [{"name": topic.name, "partitions": topic.partitions} for topic in self._scenario.inputs]
+
+    def _mark(self, act: Act) -> None:
+        self._marks[act.who] = self._context.clock.now()
+
+    def _quota(self, act: Act) -> None:
+        self._quotas.append(act.who)
+        quotas.set_quota(self._administrator(), act.who, float(act.count))
+
+    def undo(self) -> None:
+        """Quotas go, however it ended."""
+        while self._quotas:
+            quotas.set_quota(self._administrator(), self._quotas.pop(), None)
+
+    def _administrator(self) -> dict[str, Any]:
+        return self._context.cluster.client(self._context.cluster.admin_user)
+
     def _kill(self, act: Act) -> None:
         victim = self._members[act.who]
         victim.doomed = True
-        victim.process.send_signal(signal.SIGKILL)
-        victim.process.wait()
+        victim.kill()
         self._ended(act.who, "was killed")
 
     def _stop(self, act: Act) -> None:
@@ -108,6 +134,8 @@ class Acts:
             "delivered": lambda: self._delivered(act.who) >= act.count,
             "owns": lambda: len(self._members[act.who].owned) == act.count,
             "caught-up": lambda: self._behind(act.group) == 0,
+            "holds": lambda: self._holds(act.who).records <= act.count,
+            "keys": lambda: self._holds(act.who).keys <= act.count,
         }
         if not self._within(conditions[act.what], bound_s):
             raise NotMade(f"{' '.join((act.who, act.what, str(act.count or ''))).strip()}: not within {bound_s:.0f} s.")
@@ -140,6 +168,14 @@ class Acts:
             return self._context.admin.behind(group_of(self._group, suffix), self._scenario.inputs)
         except KastellanError:
             return -1  # asked again until the bound
+
+    def _holds(self, topic: str) -> counting.Held:
+        """What can still be read of it."""
+        shape = self._scenario.topic(topic)
+        try:
+            return counting.holds(self._client, topic, shape.partitions)
+        except KastellanError:
+            return counting.Held(sys.maxsize, sys.maxsize)  # asked again until the bound
 
     def _say(self, text: str) -> None:
         self._context.folder.say(f"  {text}")

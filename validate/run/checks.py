@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
+from validate.faults.ledger import iso
 from validate.run.isr import ISR_FILE
 
 if TYPE_CHECKING:
@@ -62,6 +63,24 @@ def not_refused(ledger: Path, windows: Sequence[Window]) -> list[str]:
             for topic, partition in sorted((window.foreseen.silent & window.alive) - refused)
         ]
     return told
+
+
+def not_moved(ledger: Path, windows: Sequence[Window], notes: list[str]) -> list[str]:
+    """Partitions that at the end of a fault were still led by who was hit, or counted it as in sync."""
+    path = ledger / ISR_FILE
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.is_file() else []
+    told: list[str] = []
+    for window in windows:
+        since, until = iso(window.since), iso(window.until)
+        before = {(r["topic"], r["partition"]): r for r in rows if r["at"] <= since}
+        then = {(r["topic"], r["partition"]): r for r in rows if r["at"] <= until}
+        hit = {key for key, row in before.items() if window.down & {row["leader"], *row["isr"]}}
+        stuck = sorted(key for key in hit if window.down & {then[key]["leader"], *then[key]["isr"]})
+        told += [f"{t}-{p}: leader {then[t, p]['leader']}, in sync {then[t, p]['isr']}" for t, p in stuck]
+        led = sum(before[key]["leader"] in window.down for key in hit)
+        notes.append(f"{led} of {len(before)} partitions got another leader, {len(hit)} another in-sync set.")
+        told += [] if led else ["who was hit led no partition"]
+    return told or ([] if windows else ["there was no fault"])
 
 
 def never_leaderless(ledger: Path) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from validate.act import groups
+from validate.act import claiming, groups
 from validate.groups import java_hash
 from validate.run.load import PROBE_TIMEOUT_MS
 
@@ -144,15 +144,22 @@ class Expectation:
             made["outage"] = outage
         if self.scenario.expect.unclean:
             made["unclean"] = list(self.scenario.expect.unclean)
-        if groups := self.groups():
+        if claims := self._claims():
             names = [topic.name for topic in self.scenario.inputs]
-            made["groups"] = {group: {"topics": names, "from": "earliest"} for group in groups}
+            made["groups"] = {group: {"topics": names, "from": "earliest"} for group in claims}
         return made
 
     def groups(self) -> list[str]:
         if self.scenario.acts:
             return [group_of(self.group, suffix) for suffix in groups(self.scenario.acts)]
         return [self.group] if self.scenario.workload.consumers else []
+
+    def _claims(self) -> list[str]:
+        """Groups that have to have read everything."""
+        if not self.scenario.acts:
+            return self.groups()
+        shared = self.scenario.workload.consumer
+        return [group_of(self.group, suffix) for suffix in claiming(self.scenario.acts, shared)]
 
     def write(self, ledger: Path) -> None:
         (ledger / "EXPECT.yml").write_text(yaml.safe_dump(self.content(), sort_keys=False), encoding="utf-8")

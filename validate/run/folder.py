@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 NOT_APPLICABLE = "not-applicable"
+# Of security checks alone: failed, with a reason why it may.
+WAIVED = "waived"
 ORDER = (NOT_APPLICABLE, "passed", "unknown", "failed")
 
 
@@ -142,7 +144,7 @@ class RunFolder:
     def verdict(self) -> str:
         """Of the whole run; a run in which nothing applied has shown nothing."""
         told = [entry.verdict or "unknown" for entry in self.entries] + [check["verdict"] for check in self.checks]
-        found = [verdict for verdict in told if verdict != NOT_APPLICABLE]
+        found = [verdict for verdict in told if verdict not in {NOT_APPLICABLE, WAIVED}]
         return worst(found) if found else "unknown"
 
 

@@ -15,15 +15,17 @@ from validate.admin import Workplace
 from validate.faults.errors import NotHealed
 from validate.faults.ledger import FaultLedger, iso
 from validate.run.acts import Acts
-from validate.run.checks import broke_silence, never_leaderless, not_refused
+from validate.run.checks import broke_silence, never_leaderless, not_moved, not_refused
 from validate.run.expected import Expectation
 from validate.run.folder import NOT_APPLICABLE
 from validate.run.isr import IsrWatcher
 from validate.run.load import Load
+from validate.run.looks import look
 from validate.run.own_topics import OwnTopics
 from validate.run.story import Story
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from validate.run.context import Context
@@ -196,6 +198,7 @@ def _clients(
     finally:
         expectation.workload_died = not acts.workloads.all_well
         acts.workloads.kill()
+        acts.undo()
 
 
 def _bulk(context: Context, scenario: Scenario, entry: Entry, place: Workplace, ledger: Path) -> None:
@@ -282,17 +285,20 @@ def _replicas(context: Context, scenario: Scenario, ledger: Path) -> list[str]:
 
 
 def _look(scenario: Scenario, entry: Entry, ledger: Path, story: Story | None) -> None:
-    if scenario.expect.leaderless:
-        for told in never_leaderless(ledger):
-            entry.settle("unknown", told)
-    if story is None:
-        return
-    if scenario.expect.silent:
-        for told in broke_silence(ledger, story.windows):
-            entry.settle("failed", told)
-    if scenario.expect.refused:
-        for told in not_refused(ledger, story.windows):
-            entry.settle("unknown", told)
+    """What the runner looks up besides the judge: of a broken promise failed, of what was not seen unknown."""
+    expect = scenario.expect
+    windows = story.windows if story else []
+    looks: tuple[tuple[object, str, Callable[[], list[str]]], ...] = (
+        (expect.leaderless, "unknown", lambda: never_leaderless(ledger)),
+        (expect.moved and story, "failed", lambda: not_moved(ledger, windows, entry.notes)),
+        (expect.silent and story, "failed", lambda: broke_silence(ledger, windows)),
+        (expect.refused and story, "unknown", lambda: not_refused(ledger, windows)),
+    )
+    for wanted, verdict, found in looks:
+        for told in found() if wanted else ():
+            entry.settle(verdict, told)
+    if expect.looks and entry.verdict == "passed":
+        look(scenario, entry, ledger)
 
 
 def _look_at_shape(context: Context, scenario: Scenario, entry: Entry, ledger: Path) -> None:

@@ -74,6 +74,12 @@ class Workload:
                 self.owned_at = datetime.fromisoformat(told["at"])
                 self.owned = told["owned"]
 
+    def kill(self) -> None:
+        """SIGKILL, to it and to what it has started: it is the first of a session of its own."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
     @property
     def killed(self) -> bool:
         return self.process.poll() == -signal.SIGKILL
@@ -177,8 +183,7 @@ class Workloads:
             try:
                 one.process.wait(bound_s)
             except subprocess.TimeoutExpired:
-                one.process.kill()
-                one.process.wait()
+                one.kill()
                 told.append(f"{one.kind} {one.name} did not end within {bound_s:.0f} s and was killed")
         for one in ending:
             if one.process.returncode == 0:
@@ -191,8 +196,7 @@ class Workloads:
         """The last way out: nobody is left behind."""
         for one in self.all:
             if one.process.poll() is None:
-                one.process.kill()
-                one.process.wait()
+                one.kill()
         for spec in self._ledger.glob("spec-*.json"):
             spec.unlink(missing_ok=True)
 

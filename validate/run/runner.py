@@ -25,6 +25,7 @@ from validate.run.folder import RunFolder
 from validate.run.one import run_one
 from validate.run.own_topics import OwnTopics
 from validate.security import run as security
+from validate.security.waivers import waivers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -74,6 +75,7 @@ def chosen(wish: Wish) -> list[Scenario]:
 
 def run(cluster: Cluster, wish: Wish) -> RunFolder:
     asked = chosen(wish)
+    waivers(cluster)  # a slip in them is told before anything is touched
     _require_consent(cluster, wish, asked)
     shared = shared_folder(wish)
     with alone(cluster), _signals():

@@ -11,7 +11,7 @@ from rich.table import Table
 if TYPE_CHECKING:
     from validate.run.folder import RunFolder
 
-COLOUR = {"passed": "green", "failed": "red", "unknown": "yellow", "not-applicable": "dim"}
+COLOUR = {"passed": "green", "failed": "red", "unknown": "yellow", "not-applicable": "dim", "waived": "magenta"}
 
 
 def show(folder: RunFolder) -> None:

@@ -42,6 +42,8 @@ class Window:
     foreseen: Forecast
     alive: frozenset[tuple[str, int]]
     """Partitions that keep a leader, so that a single-shot write gets an answer."""
+    down: frozenset[int] = frozenset()
+    """Brokers that were hit."""
 
 
 @dataclass
@@ -92,9 +94,9 @@ class Story:
         place = Field(cluster, self.ledger, self.context.record, say=self._say, felt=self.load.caught)
         with broken(place, step.fault or "", hosts, step.options, in_turn=step.in_turn) as bite:
             self._hold(step, foreseen)
-            down = {host.node_id for host in hosts}
+            down = frozenset(host.node_id for host in hosts if host.node_id is not None)
             alive = frozenset((p.topic, p.index) for p in partitions if set(p.in_sync) - down)
-            self.windows.append(Window(bite.last_at, self.context.clock.now(), foreseen, alive))
+            self.windows.append(Window(bite.last_at, self.context.clock.now(), foreseen, alive, down))
         self.load.note("during", *since)
 
     def _both(self, first: Step, second: Step, chance: random.Random) -> Step:

@@ -1,4 +1,4 @@
-"""Controllers and ZooKeeper: what keeps the cluster's mind is open to nodes alone."""
+"""Controllers: what keeps the cluster's mind is open to nodes alone."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ exit 0
 """
 METADATA = "__cluster_metadata"
 NOT_LEADER = {6, 74, 76}  # another voter leads: it said so to somebody who may ask
-NOT_YET = "this proof does not know ZooKeeper's side yet"
 
 
 def controllers(scene: Scene) -> list[Target]:
@@ -41,11 +40,14 @@ def controllers(scene: Scene) -> list[Target]:
     fix="client_auth: required on CONTROLLER, the authorizer on controllers.", modes=("kraft",),
 )  # fmt: skip
 def closed_to_clients(scene: Scene, see: Evidence) -> None:
-    user, admin = scene.ordinary_user(), scene.cluster.admin_user
+    try:
+        users, nobody = [scene.ordinary_user()], None
+    except NotApplicable as reason:
+        users, nobody = [], reason
     questions = (requests.quorum(), requests.fetch(METADATA))
     for target in controllers(scene):
         turned_away(see, f"{target}: no certificate", greeted(scene, target, None))
-        for who, well in ((user, False), (admin, True)):
+        for who, well in (*((user, False) for user in users), (scene.cluster.admin_user, True)):
             context = tls.context(scene.ca, scene.certificate(who))
             with scene.session(target, context) as session:
                 for question in questions[:1] if well else questions:
@@ -59,6 +61,8 @@ def closed_to_clients(scene: Scene, see: Evidence) -> None:
                         see.twin(not refused(codes) and set(codes) <= {0, *NOT_LEADER}, told)
                     else:
                         see.expect(refused(codes), told)
+    if nobody:
+        raise nobody
 
 
 @check(
@@ -116,24 +120,3 @@ def bootstrap(scene: Scene, see: Evidence) -> None:
         kept, _, shown = over_ssh(host, JOURNAL, timeout_s=60.0).partition("\n")
         if see.twin(kept.strip() not in {"", "0"}, f"{host.name}: it has a journal"):
             see.expect(shown.strip() == "0", f"{host.name}: {shown.strip()} lines of the journal name --add-scram")
-
-
-def _later(scene: Scene, see: Evidence) -> None:
-    del scene
-    see.unknown(NOT_YET)
-
-
-check(
-    54, "ZooKeeper trusts its own authority, and its nodes are closed", tried="nothing yet", where=NODES,
-    expected="others are refused at connect; no world write anywhere, no world read of users and brokers",
-    fix="zookeeper.set.acl=true", modes=("zookeeper",),
-)(_later)  # fmt: skip
-check(
-    55, "ZooKeeper's plain port is closed", tried="nothing yet", where=f"{HERE}; {NODES}",
-    expected="plain words get no answer on any port of ZooKeeper", fix="secureClientPort alone.", modes=("zookeeper",),
-)(_later)  # fmt: skip
-check(
-    56, "ZooKeeper tells strangers nothing", tried="nothing yet", where=f"{HERE}; {NODES}",
-    expected="four-letter words whitelisted, no AdminServer, quorum over TLS",
-    fix="4lw.commands.whitelist, admin.enableServer=false, sslQuorum=true.", modes=("zookeeper",),
-)(_later)  # fmt: skip

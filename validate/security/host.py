@@ -89,7 +89,8 @@ def closed(scene: Scene, see: Evidence) -> None:
 @check(
     59, "Secrets are seen nowhere", tried="look for every password and key at hand, plain, in base64, hex and as in a "
     "URL, in command lines, environments, units, journals, logs, temporary files and homes of hosts; in runs, reports, "
-    "Pulumi's state, the git tree and command lines here", where=f"{KERNEL}; {HERE}",
+    "Pulumi's state, the git tree, what Ansible keeps (log, caches, files it left) and command lines here",
+    where=f"{KERNEL}; {HERE}",
     expected="not one is found; a word that is there is found", bound_s=300.0,
     fix="Change the secret, then keep it off command lines, environments and logs: the place says who wrote it.",
 )  # fmt: skip

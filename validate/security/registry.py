@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from validate.security.scene import Scene
 
 PASSED, FAILED, UNKNOWN, NOT_APPLICABLE = "passed", "failed", "unknown", "not-applicable"
+# Failed, and somebody wrote down why it may.
+WAIVED = "waived"
 FAMILIES = ("transport", "authentication", "authorization", "controller", "host", "software")
 BOUND_S = 60.0
 # How many lines of what was seen a report shows; failures come first.

@@ -7,11 +7,13 @@ import time
 import traceback
 from typing import TYPE_CHECKING, Any
 
+from common.errors import KastellanError
 from validate.security import (
     authentication,
     authorization,
     authorization_rules,
     controller,
+    controller_zookeeper,
     host,
     software,
     transport,
@@ -22,11 +24,14 @@ from validate.security.registry import (
     FAILED,
     NOT_APPLICABLE,
     UNKNOWN,
+    WAIVED,
     Check,
     Evidence,
     NotApplicable,
 )
 from validate.security.scene import Scene
+from validate.security.waivers import apply, waivers
+from validate.security.wire import NoAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,7 +39,8 @@ if TYPE_CHECKING:
     from validate.cluster import Cluster
 
 MODULES = (
-    transport, transport_certificates, authentication, authorization, authorization_rules, controller, host, software,
+    transport, transport_certificates, authentication, authorization, authorization_rules, controller,
+    controller_zookeeper, host, software,
 )  # fmt: skip
 # Those that take moments and break first: part of suite smoke.
 SMOKE = (2, 17, 21, 29, 57)
@@ -59,14 +65,15 @@ def run_checks(
     say: Callable[[str], None],
 ) -> None:
     """Fills `results` with what run.json and the report hold of each; what an interruption leaves out is unknown."""
-    consent = intrusive or cluster.faults_allowed
+    consent, waived = intrusive or cluster.faults_allowed, waivers(cluster)
     results += [_told(CHECKS[number], UNKNOWN, ["it was not run to its end"], 0.0) for number in numbers]
     staged, scene = 0, Scene(cluster)
     try:
         for place, number in enumerate(numbers):
             result = results[place] = run_check(CHECKS[number], scene, consent=consent)
+            apply(result, waived.get(number))
             say(f"  {number:2} {result['verdict']:14} {result['title']} ({result['duration_s']:.1f} s)")
-            if result["verdict"] in {FAILED, UNKNOWN}:
+            if result["verdict"] in {FAILED, UNKNOWN, WAIVED}:
                 say(f"     because {result['seen'][0]}")
             staged = staged if scene.touched else place + 1
     finally:
@@ -119,6 +126,10 @@ def _bounded(one: Check, scene: Scene) -> tuple[str, list[str]]:
             one.run(scene, evidence)
         except NotApplicable as reason:
             refused.append(str(reason))
+        except (KastellanError, NoAnswer) as reason:  # said on purpose: there is no way to look, and why
+            evidence.unknown(" ".join(str(reason).split()))
+        except OSError as error:
+            evidence.unknown(f"nobody was reached: {' '.join(str(error).split()) or type(error).__name__}")
         except Exception as error:  # noqa: BLE001  a crash is unknown, never passed
             place = traceback.extract_tb(error.__traceback__)[-1]
             told = " ".join(str(error).split()) or "no words"

@@ -149,6 +149,17 @@ class Scene:
             self._tunnels[via.name] = Tunnel(via, places, self.folder)
         return self._tunnels[via.name]
 
+    def reach(self, via: Host | None, place: tuple[str, int], timeout_s: float = ANSWER_S) -> sockets.socket:
+        """A place that is no listener of Kafka's, each by a tunnel of its own; from here without `via`."""
+        if via is None:
+            return sockets.create_connection(place, timeout=timeout_s)
+        name = f"{via.name} {place[0]} {place[1]}"
+        if name not in self._tunnels:
+            folder = self.folder / f"reach-{len(self._tunnels)}"
+            folder.mkdir(mode=0o700)
+            self._tunnels[name] = Tunnel(via, [place], folder)
+        return self._tunnels[name].connect(place, timeout_s)
+
     def session(
         self, target: Target, context: ssl.SSLContext | None = None, *, timeout_s: float = ANSWER_S, name: str = ""
     ) -> Session:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from validate.faults.shell import over_ssh
+from validate.security.kept_by_ansible import kept
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 BOUND_S = 150.0
 FOUND = "@@found "
 KNOWN = "a word that is there"
+# Where the play keeps the authorities, beside cluster.json.
+AUTHORITIES = ("pki", "pki-zookeeper")
 SMALLEST = 8  # shorter ones would be found in anything
 OPEN_TO_ALL = "/tmp /var/tmp /dev/shm /root /home /run/user"  # noqa: S108  looked into, nothing is written there
 FILE_MOST, TOTAL_MOST, LEDGERS_MOST = 64 << 20, 1 << 30, 256 << 20
@@ -50,7 +53,8 @@ def secrets_of(cluster: Cluster) -> dict[str, str]:
     for user in cluster.content["users"]:
         if password := str(cluster.client(user).get("sasl.password", "")):
             found[f"password of {user}"] = password
-    keys = [*cluster.clients_dir.glob("*/key.pem"), *(cluster.state_dir / "pki").rglob("*.key")]
+    own = [key for name in AUTHORITIES for key in (cluster.state_dir / name).rglob("*.key")]
+    keys = [*cluster.clients_dir.glob("*/key.pem"), *own]
     for path in sorted(keys):
         lines = path.read_text(encoding="ascii", errors="replace").splitlines()
         if len(lines) > 2:  # noqa: PLR2004  head, body, foot
@@ -112,12 +116,8 @@ def here(cluster: Cluster, secrets: Mapping[str, str]) -> Searched:
         searched.size += len(data)
         found.update(f"{name} in {place}" for pattern, name in patterns.items() if pattern in data)
 
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        search("a command line here", _read(path) or b"")  # a process that is gone shows nothing any more
-    for folder in sorted({operation.cwd for operation in cluster.operations.values()}):
-        for path in _pulumi(folder):
-            search(f"Pulumi's state ({path.name})", _read(path))
-        search("the git tree", _tracked(folder))
+    for place, data in _beyond_the_stack(cluster, searched.left):
+        search(place, data)
     files, ledgers = _state(cluster)
     for number, path in enumerate(files):
         if searched.size > TOTAL_MOST:
@@ -134,14 +134,30 @@ def here(cluster: Cluster, secrets: Mapping[str, str]) -> Searched:
     return searched
 
 
+def _beyond_the_stack(cluster: Cluster, left: list[str]) -> Iterator[tuple[str, bytes | None]]:
+    """What lies elsewhere than beside cluster.json; `left` gets the places that cannot be looked at."""
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        yield "a command line here", _read(path) or b""  # a process that is gone shows nothing any more
+    folders = sorted({operation.cwd for operation in cluster.operations.values()})
+    for folder in folders:
+        for path in _pulumi(folder):
+            yield f"Pulumi's state ({path.name})", _read(path)
+        yield "the git tree", _tracked(folder)
+    from_ansible, strange = kept(folders)
+    left += strange
+    for what, path in from_ansible:
+        if not path.is_relative_to(cluster.state_dir):
+            yield f"{what} ({path.name})", _read(path)
+
+
 def _state(cluster: Cluster) -> tuple[list[Path], list[Path]]:
     """Files beside cluster.json, and apart from them those of runs' ledgers."""
     # Where secrets belong; and the disks of hosts of this machine, which are looked at from inside.
-    kept = {cluster.clients_dir.name, "pki", "ssh", "vault-password", "machines"}
+    closed = {cluster.clients_dir.name, *AUTHORITIES, "ssh", "vault-password", "machines"}
     files: tuple[list[Path], list[Path]] = ([], [])
     for path in sorted(cluster.state_dir.rglob("*")):
         parts = path.relative_to(cluster.state_dir).parts
-        if parts[0] not in kept and path.is_file() and not path.is_symlink():
+        if parts[0] not in closed and path.is_file() and not path.is_symlink():
             files[parts[0] == "runs" and "ledger" in parts].append(path)
     return files
 

@@ -12,10 +12,12 @@ from cryptography.x509.oid import ExtendedKeyUsageOID
 from cryptography.x509.verification import PolicyBuilder, Store, VerificationError
 from kafka.protocol.metadata import ApiVersionsRequest, MetadataRequest
 
+from common.errors import UnreadableError
 from validate.security import tls
 from validate.security.certificates import authorities, chain_of, names_of, subject_for
 from validate.security.registry import Evidence, check
-from validate.security.strangers import Stranger
+from validate.security.stage import PREFIX
+from validate.security.strangers import FOR_NEITHER, MOMENT, Stranger, own_authority
 from validate.security.transport import BOTH, certificate_for
 from validate.security.wire import NoAnswer
 
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from validate.security.scene import Scene, Target
 
 EC_BITS, RSA_BITS, DAYS_LEFT = 256, 2048, 30
+# Where the play keeps the cluster's own authority, beside cluster.json; whom its certificates of the proof are for.
+PKI, NOBODY_USER = "pki", f"{PREFIX}nobody"
 
 
 @check(
@@ -175,9 +179,10 @@ def strength(scene: Scene, see: Evidence) -> None:
 
 @check(
     13, "Where certificates are asked for, wrong ones are refused", tried="no certificate, a self-signed one, one of "
-    "another authority, an expired one of another authority", where=BOTH,
-    expected="each is refused; a declared user's is let in. What the cluster's own authority signed and is expired or "
-    "not for clients cannot be tried without its key", fix="Set ssl.client.auth=required on the listener.",
+    "another authority, an expired one of another authority; of the cluster's own authority an expired one, and one "
+    "that is not for clients", where=BOTH,
+    expected="each is refused; a declared user's is let in, and so is the twin of the last two, which the cluster's "
+    "own authority signs for nobody, for minutes", fix="Set ssl.client.auth=required on the listener.",
 )  # fmt: skip
 def wrong_certificates(scene: Scene, see: Evidence) -> None:
     user = scene.cluster.admin_user
@@ -188,11 +193,33 @@ def wrong_certificates(scene: Scene, see: Evidence) -> None:
         "of another authority": stranger.issue(user),
         "expired, of another authority": stranger.issue(user, over=True),
     }
-    for target in [t for t in scene.targets() if t.listener.client_auth == "required"]:
+    targets = [t for t in scene.targets() if t.listener.client_auth == "required"]
+    for target in targets:
         for told, certificate in wrong.items():
             turned_away(see, f"{target}: {told}", greeted(scene, target, certificate))
         said = greeted(scene, target, scene.certificate(user))
         see.twin(said == "", f"{target}: the certificate of {user} is let in {said}")
+    if targets:
+        _wrong_of_its_own(scene, see, targets)
+
+
+def _wrong_of_its_own(scene: Scene, see: Evidence, targets: list[Target]) -> None:
+    """A server that takes every certificate of the right authority is not seen by a stranger's."""
+    try:
+        issuer = own_authority(scene.folder, scene.cluster.state_dir / PKI)
+    except UnreadableError as why:
+        see.unknown(f"its own expired ones, and those not for clients, were not tried: {why.brief}")
+        return
+    wrong = {
+        "its own, expired": issuer.issue(NOBODY_USER, over=True, lasts=MOMENT),
+        "its own, not for clients": issuer.issue(NOBODY_USER, purposes=FOR_NEITHER, lasts=MOMENT),
+    }
+    good = issuer.issue(NOBODY_USER, purposes=(ExtendedKeyUsageOID.CLIENT_AUTH,), lasts=MOMENT)
+    for target in targets:
+        said = greeted(scene, target, good)
+        if see.twin(said == "", f"{target}: its own for nobody, good for minutes, is let in {said}"):
+            for told, certificate in wrong.items():
+                turned_away(see, f"{target}: {told}", greeted(scene, target, certificate))
 
 
 def greeted(scene: Scene, target: Target, certificate: tuple[Path, Path] | None) -> str:

@@ -6,22 +6,37 @@ import os
 import sys
 import traceback
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from confluent_kafka import KafkaException
 
 from common.errors import EXIT_FAILED, KastellanError, UsageError
 from common.names import nearest
-from validate.workload import home_consumer, home_probe, home_producer, home_storer, home_transformer
-from validate.workload.spec import ConsumerSpec, ProbeSpec, ProducerSpec, StorerSpec, TransformerSpec, take
+from common.texts import TextError, from_json
+from validate.workload import (
+    home_consumer,
+    home_pipeline,
+    home_probe,
+    home_producer,
+    home_storer,
+    home_transformer,
+)
+from validate.workload.spec import (
+    ConsumerSpec,
+    PipelineSpec,
+    ProbeSpec,
+    ProducerSpec,
+    StorerSpec,
+    TransformerSpec,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
 KINDS: dict[str, Callable[[Any], None]] = {
     "producer": lambda given: home_producer.run(ProducerSpec.parse(given)),
     "consumer": lambda given: home_consumer.run(ConsumerSpec.parse(given)),
+    "pipeline": lambda given: home_pipeline.run(PipelineSpec.parse(given)),
     "probe": lambda given: home_probe.run(ProbeSpec.parse(given)),
     "storer": lambda given: home_storer.run(StorerSpec.parse(given)),
     "transformer": lambda given: home_transformer.run(TransformerSpec.parse(given)),
@@ -54,6 +69,21 @@ def asked(argv: list[str]) -> tuple[str, Path]:
     if kind not in KINDS:
         raise UsageError(f"There is no workload {kind!r}.", resolution=nearest(kind, KINDS))
     return kind, Path(file)
+
+
+def take(path: Path) -> Any:
+    """The file's content; the file is gone afterwards, whatever it held."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise UsageError(
+            f"The spec {str(path)!r} cannot be read.", details=str(error), resolution="Name a file."
+        ) from None
+    path.unlink()
+    try:
+        return from_json(text)
+    except TextError as error:
+        raise UsageError(f"The spec {str(path)!r} is no JSON.", details=str(error), resolution="Mend it.") from None
 
 
 if __name__ == "__main__":

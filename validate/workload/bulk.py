@@ -157,7 +157,7 @@ def _stage_attempt(context: TaskContext) -> int:
 def _send(spec: ProducerSpec, lanes: list[Lane]) -> Iterator[pa.RecordBatch]:
     """One producer of its own partitions; rows as soon as there are enough of them."""
     _claim(spec)
-    gathered = [Rows(identity(spec), *lane) for lane in lanes]
+    gathered = [_rows(spec, lane) for lane in lanes]
     pace = None if spec.records_per_s is None else spec.records_per_s * len(lanes) / len(spec.lanes)
     sending = Sending(replace(spec, records_per_s=pace), Clock(spec.clock_offset_ns), _reserved_before, lanes)
     for block in sending.run(lambda: False):
@@ -165,8 +165,12 @@ def _send(spec: ProducerSpec, lanes: list[Lane]) -> Iterator[pa.RecordBatch]:
         rows.add(block)
         if len(rows) >= ROWS_PER_BATCH:
             yield rows.batch()
-            gathered[block.lane] = Rows(identity(spec), *lanes[block.lane])
+            gathered[block.lane] = _rows(spec, lanes[block.lane])
     yield from (rows.batch() for rows in gathered if len(rows))
+
+
+def _rows(spec: ProducerSpec, lane: Lane) -> Rows:
+    return Rows(identity(spec), *lane, spec.partitions_of(lane[0]))
 
 
 def _reserved_before(_: Block) -> None:

@@ -10,7 +10,11 @@ from typing import TYPE_CHECKING, Any
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from validate.workload import entries
+from validate.workload.choice import Choice
 from validate.workload.settings import SILENT, for_consumer
+from validate.workload.spec import STICKY
+from validate.workload.sticky import Sticky
+from validate.workload.value import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,7 +37,9 @@ class Member:
         self._started: set[Place] = set()
         self._mine: set[Place] = set()
         self._commits = self._position = self._uncommitted = 0
-        self._committed_s = time.monotonic()
+        self._committed_s = self._busy_s = time.monotonic()
+        self.texts: list[str] = []
+        """What the records said that it took up, if it is to draw them."""
         self.assignment = 0
         self.delivered: dict[str, int] = {}
         self.errors: list[str] = []
@@ -41,14 +47,19 @@ class Member:
         heard: dict[str, Any] = {"error_cb": self._on_error}
         if spec.commit == "auto":
             heard["on_commit"] = self._committed_by_itself
-        self._consumer = Consumer({**for_consumer(spec), **heard}, logger=SILENT)
+        sticky = spec.assignment == STICKY
+        self._consumer: Any = Sticky(spec) if sticky else Consumer({**for_consumer(spec), **heard}, logger=SILENT)
+        chosen: Any = self._consumer  # of the two only librdkafka's is asked for what it reads by its own choice
+        self._choice = Choice(spec, chosen, self._append)
 
     def run(self, ended: Callable[[], bool], idle: Callable[[], None]) -> None:
-        topics = [topic.name for topic in self._spec.topics]
-        self._consumer.subscribe(topics, on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._lost)
+        self._begin()
         while not ended() and not self._enough():
+            if self._choice.step(self._position):
+                self.assignment += 1
             self._gather()
             worked = bool(self._gathered)
+            self._busy_s = time.monotonic() if worked else self._busy_s
             _wait(self._spec.fetched_wait_ms * worked)
             while self._gathered and not self._quit:
                 self._work(self._chunk())
@@ -59,13 +70,25 @@ class Member:
             self._commit(self._next)
         self._consumer.close()
 
+    def _begin(self) -> None:
+        if self._spec.places is None:
+            topics = [topic.name for topic in self._spec.topics]
+            self._consumer.subscribe(topics, on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._lost)
+            return
+        self._choice.begin()
+        self.assignment, self._mine = 1, set(self._choice.places)
+        self._tell("assigned", self._mine)
+
     def _enough(self) -> bool:
-        return self._quit or (self._spec.count is not None and self._position >= self._spec.count)
+        idle = self._spec.idle_s is not None and time.monotonic() - self._busy_s > self._spec.idle_s
+        done = self._spec.count is not None and self._position >= self._spec.count
+        return self._quit or idle or done
 
     def _gather(self) -> None:
         """Up to a batch. A rebalance happens within poll: what was fetched before it and is not ours any more goes."""
         timeout_s = self._spec.poll_ms / 1000
-        while len(self._gathered) < self._spec.batch:
+        most = min(self._spec.batch, self._choice.room(self._position))
+        while len(self._gathered) < most:
             message = self._consumer.poll(timeout_s)
             if message is None:
                 return
@@ -108,6 +131,8 @@ class Member:
             self._next[place] = (message.offset() or 0) + 1
             name = f"{place[0]}-{place[1]}"
             self.delivered[name] = self.delivered.get(name, 0) + 1
+        if self._spec.draw is not None:
+            self.texts += [text_of(message.value() or b"") for message in messages]
         if self._spec.crash_after is not None and self._position >= self._spec.crash_after:
             os.kill(os.getpid(), signal.SIGKILL)
         _wait(self._spec.work_ms)  # the work itself: this is what a record costs

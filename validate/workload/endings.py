@@ -9,34 +9,44 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from validate.workload import entries, journal
-from validate.workload.home import OPENING
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 Sight = tuple[int, dict[tuple[str, int], int]]
+# Journal, what it opens with, and its other frames.
+Life = tuple["Path", dict[str, Any], list[bytes]]
 
 
 def settle(root: Path) -> None:
     """Rewrites the sealed `transactions` of transformers; doing it again does the same."""
     lives = [life for path in sorted((root / journal.FOLDER).glob(f"*{journal.SUFFIX}")) if (life := _life(path))]
-    for path, opening, frames in lives:
-        target = root / "transactions" / f"{path.stem}.parquet"
+    for life in lives:
+        target = root / "transactions" / f"{life[0].stem}.parquet"
         if not target.exists():
             continue
-        sights = [sight for _, other, told in lives if _heirs(opening, other) for sight in _sights(told)]
-        table = pq.read_table(target)
-        rows = table.to_pylist()
-        asked = _asked(opening, frames)
-        for row in rows:
-            if row["outcome"] == "unknown":
-                row["outcome"] = ending(asked.get(row["txn"]), _us(row["begun_at"]), sights)
+        try:
+            table = _settled(pq.read_table(target), life, lives)
+        except journal.NONSENSE as error:
+            raise journal.senseless(life[0], error) from error
         half = target.with_name(f".{target.name}.half")
-        pq.write_table(type(table).from_pylist(rows, schema=table.schema), half)
+        pq.write_table(table, half)
         half.rename(target)
+
+
+def _settled(table: pa.Table, life: Life, lives: list[Life]) -> pa.Table:
+    _, opening, frames = life
+    sights = [sight for _, other, told in lives if _heirs(opening, other) for sight in _sights(told)]
+    rows = table.to_pylist()
+    asked = _asked(opening, frames)
+    for row in rows:
+        if row["outcome"] == "unknown":
+            row["outcome"] = ending(asked.get(row["txn"]), _us(row["begun_at"]), sights)
+    return pa.Table.from_pylist(rows, schema=table.schema)
 
 
 def ending(asked: dict[tuple[str, int], int] | None, begun_us: int, sights: list[Sight]) -> str:
@@ -53,9 +63,9 @@ def ending(asked: dict[tuple[str, int], int] | None, begun_us: int, sights: list
     return "committed" if all(reached) else "aborted" if not any(reached) else "unknown"
 
 
-def _life(path: Path) -> tuple[Path, dict[str, Any], list[bytes]] | None:
+def _life(path: Path) -> Life | None:
     frames = list(journal.read(path))
-    opening = json.loads(frames[0].removeprefix(OPENING)) if frames else {}
+    opening = json.loads(frames[0].removeprefix(journal.OPENING)) if frames else {}
     return (path, opening, frames[1:]) if opening.get("kind") == "transformer" else None
 
 

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from validate.workload import journal
 from validate.workload.clock import Clock
+from validate.workload.journal import OPENING
 from validate.workload.shape import check_topics
 from validate.workload.signs import Signs
 
 if TYPE_CHECKING:
     from validate.workload.spec import Spec
-
-OPENING = b"H"
 
 
 class Home:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from validate.workload import plot
 from validate.workload.consumer import Member
 from validate.workload.home import Home
 
@@ -20,4 +22,6 @@ def run(spec: ConsumerSpec) -> None:
         home.signs.ended,
         lambda: home.signs.progress(lambda: {"delivered": member.delivered, "assignment": member.assignment}),
     )
+    if spec.draw is not None:
+        plot.write(spec.draw, member.texts, Path(spec.ledger), spec.name)
     home.done(delivered=member.delivered, errors=member.errors[-5:])

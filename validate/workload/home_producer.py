@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from validate.workload.home import Home
 from validate.workload.producer import Sending, identity
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def run(spec: ProducerSpec) -> None:
-    home = Home(spec, identity(spec).as_json())
+    home = Home(spec, identity(spec).as_json() | _sample(spec))
 
     def reserve(block: Block) -> None:
         home.journal.append(block.reservation())
@@ -26,4 +27,14 @@ def run(spec: ProducerSpec) -> None:
 
     for block in sending.run(home.signs.ended, tell, alone=lambda: home.signs.orphaned):
         home.journal.append(block.results())
+    if sending.hooks is not None:
+        sending.hooks.write(Path(spec.ledger), spec.name)
     home.done(acked=sending.acked(), in_flight=sending.in_flight, errors=list(sending.errors)[-5:])
+
+
+def _sample(spec: ProducerSpec) -> dict[str, Any]:
+    """What its values say is known again from this."""
+    if spec.sample is None:
+        return {}
+    told = {"name": spec.sample, "seed": spec.seed, "count": spec.count, "deal": spec.deal}
+    return {"sample": told, "topics": [[topic.name, topic.partitions] for topic in spec.topics]}

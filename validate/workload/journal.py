@@ -21,9 +21,20 @@ if TYPE_CHECKING:
 
 FOLDER = "journals"
 SUFFIX = ".journal"
+OPENING = b"H"  # the first frame of each: what all rows share
 MAGIC = b"KJ"
 MOST_BYTES = 4 * 1024 * 1024  # of one frame: a longer rest of a file is no torn frame but damage
+# What frames that some other program wrote make a reader of them raise.
+NONSENSE = (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, OSError, RecursionError, struct.error)
 _HEADER = struct.Struct(">2sII")  # magic, length, crc32 of the content
+
+
+def senseless(path: Path, error: Exception) -> UnreadableError:
+    return UnreadableError(
+        f"The journal {path} makes no sense.",
+        details=f"{type(error).__name__}: {error}",
+        resolution="Seal it with the version of Kastellan that wrote it.",
+    )
 
 
 class Writer:

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 from confluent_kafka import Producer
 
 from common.errors import KastellanError
+from validate.sample import dealt
 from validate.workload.block import Block
-from validate.workload.keys import key_of
+from validate.workload.hooks import Hooks
+from validate.workload.keys import key_of, keys_of
 from validate.workload.outcome import ACKED, classify
 from validate.workload.rows import Identity
 from validate.workload.schedule import US, Due, Schedule
@@ -31,18 +33,32 @@ if TYPE_CHECKING:
 ALONE_S = 5.0  # how long reports are waited for when nobody waits for the ledger
 TICK_S = 0.005
 SHORTEST_TICK_S = 0.001  # how exactly a schedule is kept: waking up more often costs more than it tells
+LAST_LOOK_S = 5.0
 BEHIND_S = 1.0  # how much of a pace that was missed is made up for
 
 
 def identity(spec: ProducerSpec) -> Identity:
-    return Identity(spec.run_id, spec.name, spec.acks, spec.idempotent, spec.max_in_flight, spec.clock)
+    return Identity(spec.run_id, spec.name, spec.acks, spec.idempotent, spec.max_in_flight, spec.clock, spec.keyed)
 
 
 class Lane:
     """One topic and partition: its numbers, its values, and what of it is under way."""
 
-    def __init__(self, number: int, topic: str, partition: int, spec: ProducerSpec, total: int | None) -> None:
-        self.number, self.topic, self.partition, self.total = number, topic, partition, total
+    def __init__(
+        self,
+        number: int,
+        topic: str,
+        partition: int,
+        spec: ProducerSpec,
+        total: int | None,
+        texts: list[str] | None = None,
+    ) -> None:
+        self.number, self.topic, self.partition = number, topic, partition
+        self.total = total if texts is None else len(texts)
+        self._texts = texts
+        self._keys = keys_of(spec.keyed, partition, spec.partitions_of(topic))
+        self._prefix, self._tombstones = spec.key_prefix, spec.tombstones
+        self._places = {key: place for place, key in enumerate(self._keys)} if spec.tombstones else {}
         self.sent = self.reported = self.acked = 0
         name = f"{spec.seed}/{spec.name}/{topic}/{partition}"
         self._chance = random.Random(name)  # noqa: S311  to be repeatable
@@ -52,7 +68,7 @@ class Lane:
         else:
             sizes = random.Random(f"{name}/sizes")  # noqa: S311
             self._filler = MixedFiller(spec.sizes, spec.run_id, spec.name, topic, partition, sizes)
-        self._keys, self._key_chance = spec.keys_of(topic), random.Random(f"{name}/keys")  # noqa: S311
+        self._urn, self._key_chance = spec.urn_of(topic), random.Random(f"{name}/keys")  # noqa: S311
         self.scheduled: Scheduled | None = None
 
     @property
@@ -63,16 +79,31 @@ class Lane:
     def done(self) -> bool:
         return self.total is not None and self.sent >= self.total
 
-    def fill(self, count: int, now_us: int) -> tuple[Block, list[bytes]]:
+    def fill(self, count: int, now_us: int) -> tuple[Block, list[dict[str, Any]]]:
         randoms = array("I", self._chance.randbytes(4 * count))
-        values, crcs = self._filler.block(self.sent, randoms, now_us)
+        texts = None if self._texts is None else self._texts[self.sent : self.sent + count]
+        values, crcs = self._filler.block(self.sent, randoms, now_us, texts=texts)
         block = Block(self.number, self.sent, now_us, crcs, randoms)
         if self.scheduled is not None:
             block.due_us = self.scheduled.times_us(self, count, now_us)
-        if self._keys is not None:
-            block.keys = self._keys.draw(self.partition, count, self._key_chance)
+        if self._urn is not None:
+            block.keys = self._urn.draw(self.partition, count, self._key_chance)
+        messages = self._messages(values, block)
         self.sent += count
-        return block, values
+        return block, messages
+
+    def _messages(self, values: list[bytes], block: Block) -> list[dict[str, Any]]:
+        if block.keys is not None:
+            keys = (key_of(number, self._prefix) for number in block.keys)
+        elif self._keys:
+            keys = (self._keys[seq % len(self._keys)] for seq in range(block.seq_from, block.seq_from + len(block)))
+        else:
+            return [{"value": value} for value in values]
+        return [{"key": k, "value": None if self._tombstones else v} for k, v in zip(keys, values, strict=True)]
+
+    def seq_of(self, message: Message) -> int:
+        """Of a tombstone, whose report has nothing but the key to be known by."""
+        return self._places[message.key() or b""]
 
 
 class Pace:
@@ -156,17 +187,19 @@ class Sending:
     ) -> None:
         self._spec, self._clock, self._reserve = spec, clock, reserve
         chosen = spec.lanes if lanes is None else lanes
+        texts = dealt(spec.sample, spec.seed, spec.count, spec.topics, spec.deal) if spec.sample else {}
         self.lanes = [
-            Lane(number, topic, partition, spec, spec.share(topic, partition))
-            for number, (topic, partition) in enumerate(chosen)
+            Lane(number, *lane, spec, spec.share(*lane), texts.get(lane)) for number, lane in enumerate(chosen)
         ]
         parts = [spec.weight(lane.topic, lane.partition) for lane in self.lanes]
         self._room = [max(spec.block_records, int(spec.waiting_records * part / sum(parts) + 1e-6)) for part in parts]
+        self.hooks = Hooks() if spec.hooks else None
         self._finished: deque[Block] = deque()
         self._open: dict[tuple[int, int, int], Block] = {}
         self._fatal: str | None = None
         self.errors: deque[str] = deque(maxlen=100)
-        self._producer = Producer({**for_producer(spec), "error_cb": self._on_error}, logger=SILENT)
+        heard: dict[str, Any] = {"error_cb": self._on_error} | (self.hooks.settings if self.hooks else {})
+        self._producer = Producer({**for_producer(spec), **heard}, logger=SILENT)
 
     @property
     def in_flight(self) -> int:
@@ -223,6 +256,14 @@ class Sending:
             idle()
         yield from self._take_finished()
         yield from self._open.values()
+        if self.hooks is not None:
+            self._last_look(self.hooks)
+
+    def _last_look(self, hooks: Hooks) -> None:
+        """The client's figures come from time to time: those from before the end would lack the last records."""
+        sent, until_s = sum(lane.sent for lane in self.lanes), time.monotonic() + LAST_LOOK_S
+        while hooks.last.get("txmsgs", 0) < sent and time.monotonic() < until_s:
+            self._producer.poll(TICK_S)
 
     def _take_finished(self) -> Iterator[Block]:
         while self._finished:
@@ -239,13 +280,13 @@ class Sending:
             count = min(count, lane.total - lane.sent)
         if count <= 0:
             return 0
-        block, values = lane.fill(count, self._clock.now_us())
+        block, messages = lane.fill(count, self._clock.now_us())
         self._open[block.name] = block
         self._reserve(block)
-        messages: list[dict[str, Any]] = [{"value": value} for value in values]
-        for message, number in zip(messages, block.keys or (), strict=False):
-            message["key"] = key_of(number)
         report = self._reporter(lane, block)
+        if self.hooks is not None:
+            self.hooks.on_send(lane.topic, lane.partition, [message["value"] for message in messages])
+            report = self.hooks.around(report)
         queued = self._producer.produce_batch(lane.topic, messages, partition=lane.partition, on_delivery=report)
         if queued != len(messages):
             self._not_queued(lane, block, messages)
@@ -256,7 +297,8 @@ class Sending:
         start, end, as_int = SEQ.start, SEQ.end, int.from_bytes
 
         def report(error: KafkaError | None, message: Message) -> None:
-            place = as_int((message.value() or b"")[start:end]) - seq_from
+            value = message.value()
+            place = (lane.seq_of(message) if value is None else as_int(value[start:end])) - seq_from
             if error is None:
                 offset = message.offset()
                 offsets[place] = -1 if offset is None else offset

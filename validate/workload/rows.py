@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from validate.ledger.from_json import arrow_schema
 from validate.workload.block import NO_REPORT, Block
-from validate.workload.keys import key_of
+from validate.workload.keys import key_of, keys_of
 from validate.workload.outcome import ACKED
 
 SENT = arrow_schema("sent")
@@ -29,6 +29,8 @@ class Identity:
     idempotent: bool
     max_in_flight: int
     clock: str | None
+    keyed: dict[str, Any] | None = None
+    """What its keys are made of (validate.workload.keys)."""
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -37,12 +39,13 @@ class Identity:
 class Rows:
     """Rows of one topic and partition, gathered block by block."""
 
-    def __init__(self, identity: Identity, topic: str, partition: int) -> None:
+    def __init__(self, identity: Identity, topic: str, partition: int, partitions: int = 1) -> None:
         self._identity, self._topic, self._partition = identity, topic, partition
+        self._keys = keys_of(identity.keyed, partition, partitions)
         self._seqs, self._attempts, self._invoked = array("q"), array("q"), array("q")
         self._crcs, self._randoms = array("I"), array("I")
         self._offsets, self._dones = array("q"), array("q")
-        self._dues, self._keys = array("q"), array("I")
+        self._dues, self._drawn = array("q"), array("I")
         self._txns: list[str | None] = []
         self._not_acked: dict[int, tuple[str, str | None]] = {}
 
@@ -60,7 +63,7 @@ class Rows:
         self._offsets.extend(block.offsets)
         self._dones.extend(block.dones_us)
         self._dues.extend(block.due_us or ())
-        self._keys.extend(block.keys or ())
+        self._drawn.extend(block.keys or ())
         if block.failures or NO_REPORT in block.dones_us:
             silent = {place for place, done in enumerate(block.dones_us) if done == NO_REPORT}
             self._not_acked |= {first + place: block.outcome(place) for place in silent | block.failures.keys()}
@@ -81,9 +84,7 @@ class Rows:
             "max_in_flight": _same(same.max_in_flight, n),
             "seq": _longs(self._seqs),
             "attempt": _longs(self._attempts),
-            "value_null": _same(False, n),  # noqa: FBT003  a value of the column
-            "value_crc": pa.array(self._crcs, pa.uint32()).cast(pa.int64()),
-            "random_int": pa.array(self._randoms, pa.uint32()).cast(pa.int64()),
+            **self._content(n),
             "invoked_at": _longs(self._invoked).cast(SENT.field("invoked_at").type),
             "done_at": _null_if(pc.equal(dones, NO_REPORT), dones).cast(SENT.field("done_at").type),
             "outcome": _same(ACKED, n) if outcomes is None else pa.array(outcomes, pa.string()),
@@ -93,8 +94,6 @@ class Rows:
             "txn": pa.array(self._txns, pa.string()) if self._txns else pa.nulls(n, pa.string()),
         }
         schema = SENT
-        if self._keys:
-            columns["key"] = pa.array([key_of(number) for number in self._keys], pa.binary())
         if self._dues:
             schema = SENT.append(DUE)
             columns[DUE.name] = _longs(self._dues).cast(DUE.type)
@@ -102,6 +101,23 @@ class Rows:
         return pa.RecordBatch.from_arrays(
             [a if a.type == f.type else a.cast(f.type) for a, f in zip(arrays, schema, strict=True)], schema=schema
         )
+
+    def _content(self, n: int) -> dict[str, Any]:
+        """Of a record without a value nothing but its key is known to the ledger."""
+        keyed, keys = self._identity.keyed, {}
+        if self._keys:
+            keys = {"key": pa.array([self._keys[seq % len(self._keys)] for seq in self._seqs])}
+        elif self._drawn:
+            prefix = (keyed or {})["prefix"]
+            keys = {"key": pa.array([key_of(number, prefix) for number in self._drawn], pa.binary())}
+        if keyed and keyed["null"]:
+            return {**keys, "value_null": _same(True, n)}  # noqa: FBT003  a value of the column
+        return {
+            **keys,
+            "value_null": _same(False, n),  # noqa: FBT003
+            "value_crc": pa.array(self._crcs, pa.uint32()).cast(pa.int64()),
+            "random_int": pa.array(self._randoms, pa.uint32()).cast(pa.int64()),
+        }
 
 
 def _same(value: Any, count: int) -> pa.Array:

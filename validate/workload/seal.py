@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-import struct
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from common.errors import UnreadableError
 from validate.ledger.from_json import arrow_schema
 from validate.ledger.schema import TABLES
-from validate.workload import database, endings, entries, journal
+from validate.workload import database, endings, entries, journal, promised
 from validate.workload.block import RESERVED, RESULTS, Block, read_reservation, read_results
-from validate.workload.home import OPENING
 from validate.workload.rows import Identity, Rows
 
 if TYPE_CHECKING:
@@ -37,7 +35,7 @@ def seal(ledger: Path | str) -> list[str]:
             half.rename(target)
             written.add(table)
     endings.settle(root)
-    return sorted(written | database.effects(root))
+    return sorted(written | database.effects(root) | promised.settle(root))
 
 
 def _tables(path: Path) -> Tables:
@@ -46,14 +44,17 @@ def _tables(path: Path) -> Tables:
     if first is None:
         return {}  # killed before it had even begun
     try:
-        opening: dict[str, Any] = json.loads(first.removeprefix(OPENING))
-        return KINDS[opening["kind"]](opening, list(frames))
-    except (KeyError, ValueError, IndexError, TypeError, struct.error) as error:
-        raise UnreadableError(
-            f"The journal {path} makes no sense.",
-            details=f"{type(error).__name__}: {error}",
-            resolution="Seal it with the version of Kastellan that wrote it.",
-        ) from error
+        opening: dict[str, Any] = json.loads(first.removeprefix(journal.OPENING))
+        return {name: _whole(name, table) for name, table in KINDS[opening["kind"]](opening, list(frames)).items()}
+    except journal.NONSENSE as error:
+        raise journal.senseless(path, error) from error
+
+
+def _whole(name: str, table: pa.Table) -> pa.Table:
+    for field in table.schema:
+        if not field.nullable and table.column(field.name).null_count:
+            raise ValueError(f"{name}.{field.name} is null")
+    return table
 
 
 def _of_producer(opening: dict[str, Any], frames: list[bytes]) -> Tables:
@@ -90,10 +91,16 @@ def _of_transformer(opening: dict[str, Any], frames: list[bytes]) -> Tables:
     return _sent(opening, blocks, txns) | _filled(entries.transformer_rows(opening, others))
 
 
+def _of_pipeline(_: dict[str, Any], __: list[bytes]) -> Tables:
+    """What it has to write is known without it (validate.workload.promised)."""
+    return {}
+
+
 KINDS: dict[str, Callable[[dict[str, Any], list[bytes]], Tables]] = {
     "producer": _of_producer,
     "consumer": _of_consumer,
     "probe": _of_probe,
+    "pipeline": _of_pipeline,
     "storer": _of_consumer,
     "transformer": _of_transformer,
 }
@@ -118,8 +125,8 @@ def _sent(
     blocks: dict[tuple[int, int, int], Block],
     txns: Mapping[tuple[int, int, int], str] | None = None,
 ) -> Tables:
-    names = Identity.__annotations__
-    return sent_tables(Identity(**{name: opening[name] for name in names}), opening["lanes"], blocks, txns)
+    known = {name: opening[name] for name in Identity.__annotations__ if name in opening}
+    return sent_tables(Identity(**known), opening["lanes"], blocks, txns)
 
 
 def _filled(tables: entries.RowsByTable) -> Tables:
@@ -133,7 +140,8 @@ def sent_tables(
     txns: Mapping[tuple[int, int, int], str] | None = None,
 ) -> Tables:
     """`sent` and `reservations` of one producer. `txns`: the transaction of each block, of one that has them."""
-    lanes_rows = {number: Rows(identity, topic, partition) for number, (topic, partition) in enumerate(lanes)}
+    counts = Counter(topic for topic, _ in lanes)
+    lanes_rows = {number: Rows(identity, t, partition, counts[t]) for number, (t, partition) in enumerate(lanes)}
     ends = dict.fromkeys(lanes_rows, 0)
     for block in blocks.values():
         lanes_rows[block.lane].add(block, txns[block.name] if txns else None)

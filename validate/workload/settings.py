@@ -83,6 +83,8 @@ def for_producer(spec: ProducerSpec) -> dict[str, Any]:
         ),
         "statistics.interval.ms": 0,
     }
+    if spec.answer_timeout_ms is not None:
+        settings["socket.timeout.ms"] = spec.answer_timeout_ms  # librdkafka: 60 s, whatever a broker is told
     if spec.retries is not None:
         settings["message.send.max.retries"] = spec.retries
         settings |= {} if spec.retries else never_again(spec.delivery_timeout_ms)

@@ -32,12 +32,15 @@ class MixedFiller:
         self._bounds = list(accumulate(size.share for size in sizes))
         self._chance = chance
 
-    def block(self, seq_from: int, randoms: Sequence[int], sent_at_us: int) -> tuple[list[bytes], array[int]]:
+    def block(
+        self, seq_from: int, randoms: Sequence[int], sent_at_us: int, *, texts: Sequence[str] | None = None
+    ) -> tuple[list[bytes], array[int]]:
         values: list[bytes] = []
         crcs = array("I")
         drawn = self._chance.choices(self._fillers, cum_weights=self._bounds, k=len(randoms))
         for place, filler in enumerate(drawn):
-            made, crc = filler.block(seq_from + place, randoms[place : place + 1], sent_at_us)
+            chance, said = randoms[place : place + 1], texts and texts[place : place + 1]
+            made, crc = filler.block(seq_from + place, chance, sent_at_us, texts=said)
             values += made
             crcs.extend(crc)
         return values, crcs

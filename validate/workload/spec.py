@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import MISSING, dataclass, field, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Self, get_type_hints
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, Self, get_type_hints
 
 from common.errors import UsageError
 from common.names import nearest
-from validate.workload.keys import Dealt, Keys, dealt
-from validate.workload.schedule import Stage
-from validate.workload.sizes import Size
+from validate.sample import SAMPLES
+from validate.workload import parts
+from validate.workload.keys import MURMUR2, PREFIX, DrawnKeys, Urn, urn
+from validate.workload.parts import BEYOND_ALL, PARTS, required
+from validate.workload.plot import PLOTS
+from validate.workload.promised import QUERIES
+from validate.workload.schedule import Stage  # noqa: TC001  get_type_hints has to find it
+from validate.workload.sizes import Size  # noqa: TC001
 from validate.workload.value import DEFAULT_BYTES, check_names
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 ACKS = ("0", "1", "all")
-# What is told as objects of their own, and an example of each.
-PARTS: dict[str, tuple[type[Any], str]] = {
-    "shape": (Stage, '{"for_s": 10, "records_per_s": 500, "to_per_s": 5000}'),
-    "sizes": (Size, '{"bytes": 100, "share": 0.9}'),
-    "keys": (Keys, '{"count": 1000, "skew": 1.0}'),
-}
-MOST_KEYS = 1_000_000
+STICKY = "sticky"  # the one assignment that librdkafka has not (validate.workload.sticky)
 
 
 @dataclass(frozen=True)
@@ -49,12 +44,17 @@ class Spec:
     def __post_init__(self) -> None:
         if not self.topics:
             raise self.wrong("topics", "is empty", '"topics": [{"name": "kastellan-one", "partitions": 1}]')
+        if bare := [topic.name for topic in self.topics if topic.partitions < 1]:
+            raise self.wrong("topics", f"has {bare[0]!r} without partitions", '"partitions": 1')
 
     @property
     def lanes(self) -> list[tuple[str, int]]:
         """Every topic and partition, in turn through the topics."""
         widest = max(topic.partitions for topic in self.topics)
         return [(t.name, p) for p in range(widest) for t in self.topics if p < t.partitions]
+
+    def partitions_of(self, topic: str) -> int:
+        return next(one.partitions for one in self.topics if one.name == topic)
 
     def wrong(self, key: str, what: str, good: str) -> UsageError:
         return UsageError(f"Wrong in the {self.kind}'s spec: {key} {what}.", resolution=f"For example: {good}.")
@@ -67,60 +67,37 @@ class Spec:
         for key in content:
             if key not in known:
                 raise UsageError(f"The {cls.kind}'s spec has an unknown key {key!r}.", resolution=nearest(key, known))
-        lacking = [f.name for f in known.values() if _required(f) and f.name not in content]
+        lacking = [f.name for f in known.values() if required(f) and f.name not in content]
         if lacking:
             raise UsageError(f"The {cls.kind}'s spec lacks {', '.join(lacking)}.", resolution="Add it.")
         hints = get_type_hints(cls)
         return cls(**{key: _value(cls.kind, key, given, hints[key]) for key, given in content.items()})
 
 
-def _required(found: Any) -> bool:
-    return found.default is MISSING and found.default_factory is MISSING
-
-
 def _value(kind: str, key: str, given: Any, hint: Any) -> Any:
     if key == "topics" and isinstance(given, list):
         try:
             return [Topic(str(one["name"]), int(one["partitions"])) for one in given]
-        except (TypeError, KeyError, ValueError) as error:
+        except (TypeError, KeyError, ValueError, OverflowError) as error:
             raise UsageError(
                 f"Wrong in the {kind}'s spec: topics.",
                 details=repr(error),
                 resolution='Write [{"name": "kastellan-one", "partitions": 1}].',
             ) from None
     if key in PARTS and given is not None:
-        return [_part(kind, key, one) for one in given] if isinstance(given, list) else _part(kind, key, given)
+        return parts.parse(kind, key, given)
     words = str(hint)
     if isinstance(given, bool) and "bool" not in words:
         pass
     elif given is None and "None" in words:
         return None
-    elif isinstance(given, (int, float)) and "float" in words:
+    elif isinstance(given, (int, float)) and "float" in words and abs(given) < BEYOND_ALL:  # neither is NaN
         return float(given)
     elif any(isinstance(given, t) and t.__name__ in words for t in (bool, int, str, dict, list)):
         return given
     raise UsageError(
         f"Wrong in the {kind}'s spec: {key} is {type(given).__name__}.", resolution=f"It must be {_plain(hint)}."
     )
-
-
-def _part(kind: str, key: str, given: Any) -> Any:
-    """One stage, size or deal of keys."""
-    made, example = PARTS[key]
-    place = f"Wrong in the {kind}'s spec: {key}"
-    known = {f.name: f for f in fields(made)}
-    if not isinstance(given, dict):
-        raise UsageError(f"{place} is {type(given).__name__}.", resolution=f"For example: {example}.")
-    for name, value in given.items():
-        if name not in known:
-            raise UsageError(f"{place} has an unknown key {name!r}.", resolution=nearest(name, known).capitalize())
-        number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        whole = "float" in str(known[name].type) or isinstance(value, int)
-        if not (number and whole) and not (value is None and not _required(known[name])):
-            raise UsageError(f"{place}: {name} is {value!r}.", resolution=f"For example: {example}.")
-    if lacking := [f.name for f in known.values() if _required(f) and f.name not in given]:
-        raise UsageError(f"{place} lacks {', '.join(lacking)}.", resolution=f"For example: {example}.")
-    return made(**given)
 
 
 def _plain(hint: Any) -> str:
@@ -142,7 +119,8 @@ class ProducerSpec(Spec):
     batch_bytes: int = 262_144
     compression: str = "none"
     delivery_timeout_ms: int = 120_000
-    request_timeout_ms: int = 30_000
+    request_timeout_ms: int = 30_000  # that a broker may take to be done
+    answer_timeout_ms: int | None = None  # that the client waits for it before it gives the connection up
     count: int | None = None
     block_records: int = 1000  # the most that one reservation holds
     waiting_records: int = 100_000  # sent and not reported, over all partitions
@@ -150,9 +128,16 @@ class ProducerSpec(Spec):
     flush_s: float = 30.0
     roll_records: int | None = None  # over all partitions; null: no rolls
     roll_wait_ms: float = 0.0  # behind each roll
+    sample: str | None = None  # rows that the values say, each sent once, in place of count records a topic
+    deal: dict[str, str] = field(default_factory=dict)  # of a sample: last column -> TOPIC/PARTITION or TOPIC
+    keys: int | None = None  # different keys in each partition, in turn; null: no keys
+    key_prefix: str = PREFIX
+    partitioner: str = MURMUR2  # where a key belongs
+    drawn_keys: DrawnKeys | None = None  # of each topic: keys decide how much a partition gets
+    tombstones: bool = False  # each key once, without a value
+    hooks: bool = False  # counts what passes on the way out and on the way back, apart from the ledger
     shape: list[Stage] | None = None  # in place of records_per_s
     sizes: list[Size] | None = None  # in place of value_bytes
-    keys: Keys | None = None  # null: records have none and are dealt to partitions in turn
     settings: dict[str, Any] = field(default_factory=dict)  # of librdkafka, over all else
 
     def __post_init__(self) -> None:
@@ -170,50 +155,25 @@ class ProducerSpec(Spec):
             raise self.wrong("roll_records", f"is {self.roll_records}", '"roll_records": 100, or null')
         if not 1 <= self.block_records <= 100_000:  # noqa: PLR2004  a frame of the journal holds no more
             raise self.wrong("block_records", "is not within 1..100000", '"block_records": 1000')
-        self._check_shape()
-        self._check_sizes()
-        self._check_keys()
+        if self.sample is not None and self.sample not in SAMPLES:
+            raise self.wrong("sample", f"is {self.sample!r}", f'"sample": one of {", ".join(SAMPLES)}')
+        parts.check(self)
 
-    def _check_shape(self) -> None:
-        good = PARTS["shape"][1]
-        if self.shape is None:
-            return
-        if not isinstance(self.shape, list) or not self.shape:
-            raise self.wrong("shape", "is no list of stages", f'"shape": [{good}]')
-        if self.records_per_s is not None or self.roll_records is not None:
-            raise self.wrong("shape", "stands beside records_per_s or roll_records", "one of them alone")
-        for stage in self.shape:
-            if min(stage.for_s, stage.records_per_s, stage.last_per_s, 1 if stage.burst is None else stage.burst) <= 0:
-                raise self.wrong("shape", "has a time, a rate or a burst that is not above 0", good)
+    @property
+    def keyed(self) -> dict[str, Any] | None:
+        """What the ledger has to know of the keys to write them down. Without a count, blocks say which were drawn."""
+        if self.keys is None and self.drawn_keys is None:
+            return None
+        return {"count": self.keys, "prefix": self.key_prefix, "way": self.partitioner, "null": self.tombstones}
 
-    def _check_sizes(self) -> None:
-        if self.sizes is None:
-            return
-        if not isinstance(self.sizes, list) or not self.sizes:
-            raise self.wrong("sizes", "is no list", f'"sizes": [{PARTS["sizes"][1]}]')
-        for size in self.sizes:
-            check_names(self.run_id, self.name, size.bytes)
-            if size.share <= 0:
-                raise self.wrong("sizes", f"has a share of {size.share:g}", f"a share above 0: {PARTS['sizes'][1]}")
-
-    def _check_keys(self) -> None:
-        if self.keys is None:
-            return
-        if not isinstance(self.keys, Keys) or not 1 <= self.keys.count <= MOST_KEYS or self.keys.skew < 0:
-            raise self.wrong("keys", f"is not one count of 1..{MOST_KEYS} and a skew from 0 on", PARTS["keys"][1])
-        for topic in self.topics:
-            for partition, weight in enumerate(dealt(self.keys, topic.partitions).weights):
-                if not weight:
-                    what = f"count is {self.keys.count}: none of them belongs in {topic.name}-{partition}"
-                    raise self.wrong("keys", what, f"more keys, as {PARTS['keys'][1]}")
-
-    def keys_of(self, topic: str) -> Dealt | None:
-        return None if self.keys is None else dealt(self.keys, self._partitions(topic))
+    def urn_of(self, topic: str) -> Urn | None:
+        if self.drawn_keys is None:
+            return None
+        return urn(self.drawn_keys, self.partitions_of(topic), self.key_prefix, self.partitioner)
 
     def weight(self, topic: str, partition: int) -> float:
-        """Its part of all that is sent: topics by their partitions, partitions evenly or by their keys."""
-        partitions = self._partitions(topic)
-        keys = self.keys_of(topic)
+        """Its part of all that is sent: topics by their partitions, partitions evenly or by the keys that are drawn."""
+        partitions, keys = self.partitions_of(topic), self.urn_of(topic)
         return partitions / len(self.lanes) * (1 / partitions if keys is None else keys.weights[partition])
 
     @property
@@ -223,16 +183,13 @@ class ProducerSpec(Spec):
         return sum(size.bytes * size.share for size in self.sizes) / sum(size.share for size in self.sizes)
 
     def share(self, topic: str, partition: int) -> int | None:
-        """Records are dealt to partitions in turn: seq x partitions + partition covers 0..count-1. Or by their keys."""
+        """Dealt to partitions in turn, so seq x partitions + partition covers 0..count-1; or by the keys drawn."""
         if self.count is None:
             return None
-        keys, partitions = self.keys_of(topic), self._partitions(topic)
+        partitions, keys = self.partitions_of(topic), self.urn_of(topic)
         if keys is not None:
             return keys.share(self.count, partition)
         return (self.count - partition + partitions - 1) // partitions
-
-    def _partitions(self, topic: str) -> int:
-        return next(t.partitions for t in self.topics if t.name == topic)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -262,6 +219,15 @@ class ConsumerSpec(Spec):
     assignment: str = "range"
     protocol: str = "classic"  # or consumer (KIP-848): brokers assign, session and heartbeat are theirs
     count: int | None = None  # ends after so many deliveries; null: until stopped
+    idle_s: float | None = None  # ends after so long without a record
+    places: list[str] | None = None  # TOPIC/PARTITION that it reads by its own choice, without a group's assignment
+    begin: str = "committed"  # of places: also "beginning", "time"
+    begin_ms: int | None = None  # time: from the first record that is not older
+    rewind_after: int | None = None  # of places: once, after so many deliveries, it goes back to the beginning
+    hold: str | None = None  # one of places that it pauses
+    hold_after: int = 0  # deliveries, until then it reads it
+    hold_until: int = 0  # deliveries, from then on it reads it again
+    draw: str | None = None  # "iris": at its end it draws what it took up, into pictures/
     crash_after: int | None = None  # dies by SIGKILL of its own hand after so many deliveries
     settings: dict[str, Any] = field(default_factory=dict)
 
@@ -272,11 +238,39 @@ class ConsumerSpec(Spec):
             ("isolation", ("read_committed", "read_uncommitted")),
             ("start", ("earliest", "latest")),
             ("protocol", ("classic", "consumer")),
+            ("begin", ("committed", "beginning", "time")),
         ):
             if getattr(self, key) not in words:
                 raise self.wrong(key, f"is {getattr(self, key)!r}", f'"{key}": "{words[-1]}" of {", ".join(words)}')
         if self.batch < 1 or self.commit_every < 1:
             raise self.wrong("batch and commit_every", "must be 1 or more", '"batch": 500, "commit_every": 500')
+        self._check_choice()
+        if self.assignment == STICKY and (
+            self.commit not in {"never", "after"} or self.commit_on_revoke or self.settings
+        ):
+            raise self.wrong(
+                "assignment sticky", "needs commits after the work and none on revoke, and takes no settings",
+                '"assignment": "sticky", "commit_on_revoke": false, "commit_interval_ms": 0',
+            )  # fmt: skip
+        if self.assignment == STICKY and (self.places is not None or self.protocol != "classic"):
+            raise self.wrong("assignment sticky", "is for members of a classic group", '"assignment": "sticky"')
+
+    def _check_choice(self) -> None:
+        """What it reads by its own choice."""
+        chosen = self.places or []
+        lanes = [f"{topic}/{partition}" for topic, partition in self.lanes]
+        if self.places is not None and (not chosen or set(chosen) - set(lanes)):
+            raise self.wrong("places", f"are {chosen}", f'"places": ["{lanes[0]}"]')
+        if self.places is None and (self.begin != "committed" or self.rewind_after is not None or self.hold):
+            raise self.wrong("begin, rewind_after and hold", "need places", f'"places": ["{lanes[0]}"]')
+        if (self.begin == "time") != (self.begin_ms is not None):
+            raise self.wrong("begin_ms", "goes with begin time", '"begin": "time", "begin_ms": 1767225600000')
+        if self.hold is not None and (self.hold not in chosen or not self.hold_after < self.hold_until):
+            raise self.wrong(
+                "hold", f"is {self.hold!r}", f'"hold": "{lanes[0]}", "hold_after": 500, "hold_until": 2500'
+            )
+        if self.draw is not None and self.draw not in PLOTS:
+            raise self.wrong("draw", f"is {self.draw!r}", f'"draw": one of {", ".join(PLOTS)}')
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -346,16 +340,29 @@ class ProbeSpec(Spec):
             raise self.wrong("interval_ms and timeout_ms", "must be above 0", '"interval_ms": 500, "timeout_ms": 3000')
 
 
-def take(path: Path) -> Any:
-    """The file's content; the file is gone afterwards, whatever it held."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise UsageError(
-            f"The spec {str(path)!r} cannot be read.", details=str(error), resolution="Name a file."
-        ) from None
-    path.unlink()
-    try:
-        return json.loads(text)
-    except ValueError as error:
-        raise UsageError(f"The spec {str(path)!r} is no JSON.", details=str(error), resolution="Mend it.") from None
+@dataclass(frozen=True, kw_only=True)
+class PipelineSpec(Spec):
+    """A query of Spark's Structured Streaming from topics to a topic. `name` is that of all its lives."""
+
+    kind: ClassVar[str] = "pipeline"
+    query: str
+    sink: str  # the one of `topics` that is written to; all others are read
+    checkpoint: str  # folder in the ledger: who begins with that of a dead one goes on where it stood
+    records_per_batch: int | None = None  # null: all there are at once
+    value_bytes: int = 200
+    draw: str | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_names(self.run_id, self.checkpoint, self.value_bytes)
+        if self.query not in QUERIES:
+            raise self.wrong("query", f"is {self.query!r}", f'"query": one of {", ".join(QUERIES)}')
+        names = [topic.name for topic in self.topics]
+        if self.sink not in names or len(names) < 2:  # noqa: PLR2004  one to read, one to write
+            raise self.wrong("sink", f"is {self.sink!r}", '"sink": one of at least two topics')
+        if self.draw is not None and self.draw not in PLOTS:
+            raise self.wrong("draw", f"is {self.draw!r}", f'"draw": one of {", ".join(PLOTS)}')
+
+    @property
+    def inputs(self) -> list[Topic]:
+        return [topic for topic in self.topics if topic.name != self.sink]

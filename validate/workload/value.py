@@ -50,6 +50,7 @@ DEFAULT_BYTES = 100
 FILL = b" "  # behind names, which have no blanks
 
 _HEAD = struct.Struct(f">{MARK_AT.width}sB{RUN.width}s{PRODUCER.width}sII")
+_FRONT = struct.Struct(f">{MARK_AT.width}sB{RUN.width}s{PRODUCER.width}sI")
 _MIDDLE = struct.Struct(">QHIQ")
 _CRC = struct.Struct(">I")
 # What differs between runs that are read as one: nothing. The filler only has to be dull to a compressor.
@@ -80,10 +81,10 @@ def topic_hash(topic: str) -> int:
 def check_names(run_id: str, producer: str, size: int) -> None:
     """Names that would be cut off, or a size without room for the marks, are refused before anything is sent."""
     for what, name, span in (("run_id", run_id, RUN), ("producer", producer, PRODUCER)):
-        if not name or len(name.encode()) > span.width or any(c.isspace() for c in name):
+        if not name or len(name.encode(errors="replace")) > span.width or not name.isprintable() or " " in name:
             raise UsageError(
                 f"{what} {name!r} does not fit into a record's value.",
-                details=f"It may have 1 to {span.width} bytes and no blanks.",
+                details=f"It may have 1 to {span.width} bytes, no blanks and nothing that cannot be printed.",
                 resolution=f"Choose a shorter {what}, e.g. 20261118T070000Z-s42 for a run, writer-1 for a producer.",
             )
     if size < LEAST_BYTES:
@@ -93,6 +94,17 @@ def check_names(run_id: str, producer: str, size: int) -> None:
         )
 
 
+def head(run_id: str, producer: str, topic: str, *, named: bool = True) -> bytes:
+    """What all values of one producer and topic begin with; `named`: whether there is room for the topic's name."""
+    return _FRONT.pack(
+        MARK,
+        len(topic.encode()) if named else 0,
+        run_id.encode().ljust(RUN.width, FILL),
+        producer.encode().ljust(PRODUCER.width, FILL),
+        topic_hash(topic),
+    )
+
+
 class Filler:
     """Makes the values of one producer, topic and partition, a block at a time: only the middle of a value changes."""
 
@@ -100,31 +112,46 @@ class Filler:
         check_names(run_id, producer, size)
         name, room = topic.encode(), size - LEAST_BYTES
         named = name if len(name) <= room else b""
-        self._head = _HEAD.pack(
-            MARK,
-            len(named),
-            run_id.encode().ljust(RUN.width, FILL),
-            producer.encode().ljust(PRODUCER.width, FILL),
-            topic_hash(topic),
-            partition,
-        )
+        self._head = head(run_id, producer, topic, named=bool(named)) + partition.to_bytes(PARTITION.width)
+        self._named, self._room = topic.encode(), room
         self._tail = named + random.Random(_FILLER_SEED).randbytes(room - len(named))  # noqa: S311  no secret
         self._head_crc = zlib.crc32(self._head)
 
     def block(
-        self, seq_from: int, randoms: Sequence[int], sent_at_us: int, attempt: int = 0
+        self,
+        seq_from: int,
+        randoms: Sequence[int],
+        sent_at_us: int,
+        attempt: int = 0,
+        *,
+        texts: Sequence[str] | None = None,
     ) -> tuple[list[bytes], array[int]]:
-        """Values for as many records as there are random integers, and the checksum in each."""
+        """Values for as many records as there are random integers, and the checksum in each.
+
+        `texts`: what each of them says, in place of the filler.
+        """
         head, tail, head_crc = self._head, self._tail, self._head_crc
         pack, crc_of, as_bytes = _MIDDLE.pack, zlib.crc32, _CRC.pack
         values: list[bytes] = []
         crcs = array("I")
         for seq, chance in enumerate(randoms, seq_from):
+            if texts:
+                tail = self._saying(texts[seq - seq_from])
             rest = pack(seq, attempt, chance, sent_at_us) + tail
             crc = crc_of(rest, head_crc)
             crcs.append(crc)
             values.append(head + rest + as_bytes(crc))
         return values, crcs
+
+    def _saying(self, text: str) -> bytes:
+        said = self._named + text.encode()
+        if len(said) > self._room:
+            raise UsageError(
+                f"A value of {self._room + LEAST_BYTES} bytes has no room for what it is to say.",
+                details=f"{text!r} needs {len(said) + LEAST_BYTES}, the topic's name included.",
+                resolution=f"Set value_bytes to {len(said) + LEAST_BYTES} or more, or every one of sizes.",
+            )
+        return said.ljust(self._room, FILL)
 
 
 def read(value: bytes | None) -> Mark | None:
@@ -147,6 +174,12 @@ def read(value: bytes | None) -> Mark | None:
         _CRC.unpack_from(value, len(value) - CRC_WIDTH)[0],
         zlib.crc32(memoryview(value)[:-CRC_WIDTH]),
     )
+
+
+def text_of(value: bytes) -> str:
+    """What it says behind its marks, of a value that says something."""
+    start = NAME_START + value[NAME_LENGTH.start]
+    return value[start:-CRC_WIDTH].rstrip(FILL).decode(errors="replace")
 
 
 def seq_of(value: bytes) -> int:

@@ -16,6 +16,7 @@ def two_clocks() -> History:
     h.keep("orders", 1, 0, 0, clock="b", producer="q")
     for clock, offset in (("a", 1), ("a", 2), (None, 3)):
         h.commit("readers", "orders", 0, offset, member="m", assignment=0, clock=clock)
+    h.commit("readers", "orders", 0, 5, member="n", assignment=0, clock="a")  # a first one: nothing to compare with
     h.txn("tx#0", clock="a")
     h.keep("bills", 0, 0, 0, clock="a", txn="tx#0")
     h.took("pollers", "bills", 0, 0, clock="a")

@@ -176,7 +176,7 @@ def mismatch_of_null(h: History) -> None:
 
 def late(h: History, invoked: float = 20, first: dict[str, Any] | None = None, **second: Any) -> None:
     """p is acked at offset 1 by 14 ms; then q invokes a send that is acked at offset 0. Both are there."""
-    h.keep("orders", 0, seq=0, offset=1, at=10, done=14, **(first or {}))
+    h.keep("orders", 0, seq=0, offset=1, **{"at": 10, "done": 14, **(first or {})})
     h.keep("orders", 0, seq=0, offset=0, at=invoked, producer="q", **second)
 
 
@@ -196,6 +196,11 @@ def stale_at_same_time(h: History) -> None:
 @history("sent just after it", violation("stale-offset", producer="q"))
 def stale_just_after(h: History) -> None:
     late(h, invoked=14.001)
+
+
+@history("acked in the very moment of its send, which counts as well", violation("stale-offset", producer="q"))
+def stale_behind_an_instant_ack(h: History) -> None:
+    late(h, first={"at": 14})
 
 
 @history("both in flight at once: any order will do")

@@ -300,6 +300,14 @@ def test_an_old_java_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, s
     assert re.search(r"17|1\.8", finding.evidence)
 
 
+def test_a_missing_java_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from cli import examine  # noqa: PLC0415 - beside its only use
+
+    monkeypatch.setenv("PATH", str(tmp_path))
+    (finding,) = examine._java()
+    assert (finding.state, finding.evidence) == ("note", "not on PATH")
+
+
 @pytest.mark.parametrize(
     ("state", "backup", "becomes", "said"),
     [

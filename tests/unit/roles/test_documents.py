@@ -45,6 +45,13 @@ def test_cluster_json(settings: Settings) -> None:
     assert found["listeners"][0]["mechanisms"] == ["SCRAM-SHA-512", "SCRAM-SHA-256"]
 
 
+def test_waivers_of_checks_reach_the_proof(settings: Settings) -> None:
+    given = {**more(settings), "waivers": [{"check": "64", "reason": "jump host"}]}
+    found = json.loads(cluster_document.document(settings, given))
+    assert found["security_waivers"] == [{"check": 64, "reason": "jump host"}]
+    assert json.loads(cluster_document.document(settings, more(settings)))["security_waivers"] == []
+
+
 def test_timeouts_are_those_in_force(settings: Settings) -> None:
     settings["config"] = {"broker.session.timeout.ms": 6000}
     found = json.loads(cluster_document.document(settings, more(settings)))

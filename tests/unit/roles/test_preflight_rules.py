@@ -130,6 +130,19 @@ def test_an_archive_without_its_checksum(context: Context) -> None:
     assert problem.startswith("kafka_distribution is archive but kafka_archive_sha512 is not set")
 
 
+@pytest.mark.parametrize(
+    ("waiver", "message"),
+    [
+        ({"check": 64, "reason": " "}, "kafka_security_waivers[0] waives check 64 without a reason: say why it may fail."),
+        ({"check": "all", "reason": "x"}, "kafka_security_waivers[0] must have check, a number, and reason, e.g. {check: 64, reason: 'jump host'}."),
+        ({"number": 64, "reason": "x"}, "kafka_security_waivers[0] must have check, a number, and reason, e.g. {check: 64, reason: 'jump host'}."),
+    ],
+)  # fmt: skip
+def test_waivers_that_say_nothing(context: Context, waiver: dict[str, Any], message: str) -> None:
+    assert inventory_problems({**context, "waivers": [waiver]}) == [message]
+    assert inventory_problems({**context, "waivers": [{"check": "64", "reason": "jump host"}]}) == []
+
+
 def test_nobody_to_serve(context: Context) -> None:
     for node in context["nodes"]:
         node["roles"] = []

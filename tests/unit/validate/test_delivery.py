@@ -98,6 +98,8 @@ def clients(**changes: Any) -> dict[str, Any]:
     ({"acts": [{"start": "one"}, {"kill": "one"}, {"await": "owns", "of": "one", "count": 1}]}, "one is not alive"),
     ({"acts": [{"start": "one"}, {"await": "owns", "of": "one", "count": 1, "since": "nobody"}]}, "there was no nobody"),
     ({"acts": [{"start": "one", "kill": "one"}]}, "acts/0"),
+    ({"acts": [{"start": "one", "settings": {"instance_id": "i"}}, {"start": "two", "settings": {"instance_id": "i"}}]},
+     "two has the instance id 'i' of one, which is alive"),
     ({"acts": [{"start": "one", "settings": {"comit": "never"}}]}, "unknown key 'comit'"),
     ({"workload": {"kind": "clients", "count": 5, "producer": {"acks": "2"}}}, "acks"),
     ({"workload": {"kind": "paced"}}, "can never be met"),
@@ -107,6 +109,14 @@ def test_acts_that_make_no_sense_are_refused(changes: dict[str, Any], what: str)
     with pytest.raises(UsageError) as told:
         scenarios.parse("broken", clients(**changes), place="broken.yaml")
     assert what in str(told.value)
+
+
+def test_a_static_members_id_passes_on_when_its_owner_has_ended() -> None:
+    static = {"settings": {"instance_id": "i"}}
+    acts = [{"start": "one", **static}, {"kill": "one"}, {"start": "two", **static}]
+    apart = [{"start": "one", **static}, {"start": "two", "group": "other", **static}]
+    for some in (acts, apart):
+        assert scenarios.parse("static", clients(acts=some), place="static.yaml").acts
 
 
 def test_a_last_step_overlaps_with_nothing() -> None:

@@ -27,14 +27,14 @@ from validate.run.folder import Entry
 from validate.workload import journal
 from validate.workload.block import Block, read_reservation
 from validate.workload.clock import Clock
-from validate.workload.home import OPENING
-from validate.workload.keys import Keys, dealt, key_of, murmur2, partition_of
+from validate.workload.keys import DrawnKeys, key_of, murmur2, partition_of, urn
 from validate.workload.producer import Sending, identity
 from validate.workload.schedule import Due, Schedule, Stage
 from validate.workload.seal import seal
 from validate.workload.settings import SILENT
+from validate.workload.sizes import MixedFiller, Size
 from validate.workload.spec import ProducerSpec
-from validate.workload.value import read
+from validate.workload.value import read, text_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -79,22 +79,13 @@ def test_parts_of_a_stage_make_the_whole() -> None:
     assert Stage(10, 900, 300, 90).slower(3) == Stage(10, 300, 100, 30)
 
 
-def test_the_hash_is_that_of_kafkas_own_clients() -> None:
-    """Kafka's own test vectors, of its signed numbers."""
-    known = {
-        b"21": -973932308, b"foobar": -790332482, b"a-little-bit-long-string": -985981536,
-        b"a-little-bit-longer-string": -1486304829, b"lkjh234lh9fiuh90y23oiuhsafujhadof229phr9h19h89h8": -58897971,
-        b"abc": 479470107,
-    }  # fmt: skip
-    assert {key: murmur2(key) - (murmur2(key) >> 31 << 32) for key in known} == known
-
-
-def test_keys_go_where_they_belong_and_skew_is_what_is_asked() -> None:
-    keys = dealt(Keys(50, 1.0), 3)
+@pytest.mark.parametrize("way", ["murmur2", "digits"])
+def test_keys_go_where_they_belong_and_skew_is_what_is_asked(way: str) -> None:
+    keys = urn(DrawnKeys(50, 1.0), 3, "order", way)
     drawn: Counter[int] = Counter()
     for partition in range(3):
         numbers = keys.draw(partition, keys.share(60_000, partition), random.Random(partition))
-        assert {partition_of(key_of(number), 3) for number in numbers} == {partition}
+        assert {partition_of(key_of(number, "order"), 3, way) for number in numbers} == {partition}
         drawn.update(numbers)
     assert drawn.total() == 60_000
     whole = sum(1 / n for n in range(1, 51))
@@ -117,18 +108,28 @@ def test_keys_go_where_librdkafka_sends_them() -> None:
 
 
 def test_without_skew_all_keys_come_alike() -> None:
-    keys = dealt(Keys(10, 0.0), 1)
+    keys = urn(DrawnKeys(10, 0.0), 1)
     drawn = Counter(keys.draw(0, 20_000, random.Random(1)))
     assert all(1800 < drawn[number] < 2200 for number in range(10))
 
 
 @pytest.mark.parametrize("count", [0, 1, 7, 1000, 999_999])
 def test_shares_by_keys_are_exactly_the_count(count: int) -> None:
-    keys = dealt(Keys(100, 0.8), 7)
+    keys = urn(DrawnKeys(100, 0.8), 7)
     assert sum(keys.share(count, partition) for partition in range(7)) == count
-    spec = ProducerSpec.parse({**GIVEN, "count": count, "keys": {"count": 100, "skew": 0.8}})
+    spec = ProducerSpec.parse({**GIVEN, "count": count, "drawn_keys": {"count": 100, "skew": 0.8}})
     shares = [spec.share("three", partition) for partition in range(3)]
-    assert shares == [dealt(Keys(100, 0.8), 3).share(count, partition) for partition in range(3)]
+    assert shares == [urn(DrawnKeys(100, 0.8), 3).share(count, partition) for partition in range(3)]
+
+
+def test_a_text_is_said_in_whichever_size_comes() -> None:
+    filler = MixedFiller([Size(150, 1), Size(200, 1)], "r", "w", "one", 0, random.Random(1))
+    texts = [f"row {number}" for number in range(20)]
+    values, _ = filler.block(5, range(20), 9, texts=texts)
+    assert [text_of(value) for value in values] == texts
+    assert {len(value) for value in values} == {150, 200}
+    with pytest.raises(UsageError, match="or every one of sizes"):
+        filler.block(25, range(1), 9, texts=["x" * 120])
 
 
 @pytest.mark.parametrize(("more", "message"), [
@@ -146,10 +147,20 @@ def test_shares_by_keys_are_exactly_the_count(count: int) -> None:
     ({"sizes": [{"bytes": 100, "share": 0}]}, "share of 0"),
     ({"sizes": [{"bytes": 20, "share": 1}]}, "no room for its marks"),
     ({"sizes": [{"byte": 100, "share": 1}]}, r"unknown key 'byte'[\s\S]*'bytes'"),
-    ({"keys": {"count": 2}}, "none of them belongs in three-"),
-    ({"keys": {"count": 0}}, "keys is not one count"),
-    ({"keys": {"count": 100, "skew": -1}}, "skew from 0 on"),
-    ({"keys": {"counts": 100}}, r"unknown key 'counts'[\s\S]*'count'"),
+    ({"shape": [{**STAGE, "for_s": float("nan")}]}, "for_s is nan"),
+    ({"drawn_keys": {"count": 2}}, "none of them belongs in three-"),
+    ({"drawn_keys": {"count": 3}, "topics": [{"name": "wide", "partitions": 2**60}]}, "none of them belongs in wide-0"),
+    ({"drawn_keys": {"count": 0}}, "drawn_keys is not one count"),
+    ({"drawn_keys": [{"count": 100}]}, "drawn_keys is not one count"),
+    ({"drawn_keys": {"count": 100, "skew": -1}}, "skew from 0 on"),
+    ({"drawn_keys": {"count": 100, "skew": None}}, "skew is None"),
+    ({"drawn_keys": {"counts": 100}}, r"unknown key 'counts'[\s\S]*'count'"),
+    ({"drawn_keys": {"count": 100}, "keys": 5}, "stands beside keys or sample"),
+    ({"drawn_keys": {"count": 100}, "sample": "iris"}, "stands beside keys or sample"),
+    ({"drawn_keys": {"count": 100}, "count": 4, "tombstones": True}, "tombstones need keys"),
+    ({"drawn_keys": {"count": 100}, "key_prefix": "\ud800"}, "key_prefix has what cannot be printed"),
+    ({"keys": {"count": 100}}, "keys is dict"),
+    ({"topics": [{"name": "none", "partitions": 0}], "drawn_keys": {"count": 100}}, "'none' without partitions"),
 ])  # fmt: skip
 def test_a_wrong_shape_is_told(more: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
@@ -158,7 +169,7 @@ def test_a_wrong_shape_is_told(more: dict[str, Any], message: str) -> None:
 
 def test_weights_are_parts_of_one() -> None:
     for keys in (None, {"count": 200, "skew": 1.2}):
-        spec = ProducerSpec.parse({**GIVEN, "keys": keys, "shape": [STAGE]})
+        spec = ProducerSpec.parse({**GIVEN, "drawn_keys": keys, "shape": [STAGE]})
         assert sum(spec.weight(*lane) for lane in spec.lanes) == pytest.approx(1)
         assert spec.weight("one", 0) == pytest.approx(0.25)
 
@@ -182,7 +193,7 @@ def send(ledger: Path, **more: Any) -> pa.Table:
         spec = ProducerSpec.parse(given)
         writer = journal.Writer(ledger / journal.FOLDER / "w.journal")
         facts = {"kind": spec.kind, "lanes": spec.lanes, **identity(spec).as_json()}
-        writer.append(OPENING + json.dumps(facts).encode())
+        writer.append(journal.OPENING + json.dumps(facts).encode())
         values: list[bytes] = []
         sending = Sending(spec, Clock(), lambda block: writer.append(block.reservation()))
         for lane in sending.lanes:
@@ -200,21 +211,22 @@ def send(ledger: Path, **more: Any) -> pa.Table:
     return table.append_column("bytes", pa.array([sizes[row] for row in rows]))
 
 
-def _kept(values: list[bytes], block: Block, made: list[bytes]) -> tuple[Block, list[bytes]]:
-    values += made
+def _kept(values: list[bytes], block: Block, made: list[dict[str, Any]]) -> tuple[Block, list[dict[str, Any]]]:
+    values += [one["value"] for one in made]
     return block, made
 
 
 def test_a_shaped_load_is_sent_when_it_is_due(tmp_path: Path) -> None:
     shape = [{"for_s": 0.5, "records_per_s": 200, "to_per_s": 800}, {"for_s": 0.5, "records_per_s": 400, "burst": 100}]
     table = send(
-        tmp_path, shape=shape, count=450, keys={"count": 20, "skew": 1}, sizes=[{"bytes": 100, "share": 1},
+        tmp_path, shape=shape, count=450, drawn_keys={"count": 20, "skew": 1}, key_prefix="order", sizes=[{"bytes": 100, "share": 1},
         {"bytes": 1000, "share": 1}],
     )  # fmt: skip
     assert table.num_rows == 450
     rows = table.to_pylist()
     assert {row["outcome"] for row in rows} == {"acked"}
     assert all(partition_of(row["key"], 2) == row["partition"] for row in rows)
+    assert {row["key"] for row in rows} <= {key_of(number, "order") for number in range(20)}
     assert {row["bytes"] for row in rows} == {100, 1000}
     assert all(row["due_at"] <= row["invoked_at"] <= row["done_at"] for row in rows)
     begin = min(row["due_at"] for row in rows)
@@ -290,8 +302,8 @@ def test_scenarios_share_a_shape_out_to_their_writers() -> None:
 
 @pytest.mark.parametrize(("change", "message"), [
     ({"shape": [{"for_s": 1, "records_per_s": 5, "brust": 1}]}, r"unknown key 'brust'[\s\S]*'burst'"),
-    ({"keys": {"count": 3, "skew": 1}}, "none of them belongs in kastellan-"),
-    ({"kind": "bulk", "count": 5}, "shape, sizes and keys are of a workload of kind paced"),
+    ({"drawn_keys": {"count": 3, "skew": 1}}, "none of them belongs in kastellan-"),
+    ({"kind": "bulk", "count": 5}, "shape, sizes and drawn_keys are of a workload of kind paced"),
 ])  # fmt: skip
 def test_a_wrong_shape_in_a_scenario_is_told(change: dict[str, Any], message: str) -> None:
     content = yaml.safe_load((scenario.FOLDER / "load-shape.yaml").read_text(encoding="utf-8"))

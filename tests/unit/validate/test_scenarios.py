@@ -40,6 +40,8 @@ UNTRIED = {
     "acks-all-one-copy", "acks-all-three-copies", "acks-all-two-copies", "acks-all-two-killed",
     "acks-none-two-copies", "clean-election", "duplicates-with-idempotence", "duplicates-without-idempotence",
     "too-few-replicas", "unclean-election",
+    "compaction", "dangerous-driving", "dangerous-driving-killed", "interceptors-and-metrics", "iris", "iris-pipeline",
+    "partitioner", "quotas", "retention", "seek-and-replay", "sticky-failover", "stock-windows", "three-broker-failover", "tombstones",
 }  # fmt: skip
 SHAPES = {"kastellan-one": (1, 2, 2), "kastellan-three": (3, 2, 2), "kastellan-four": (4, 3, 2)}
 GOOD: dict[str, Any] = yaml.safe_load((scenarios.FOLDER / "kill-leader.yaml").read_text(encoding="utf-8"))

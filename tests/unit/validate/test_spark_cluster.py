@@ -100,7 +100,7 @@ def test_tasks_on_a_cluster_are_told_no_file_names(tmp_path: Path) -> None:
     (tmp_path / "ca").write_text("PEM of ca", encoding="ascii")
     given = {"run_id": "r", "name": "l", "ledger": "l", "client": {"ssl.ca.location": str(tmp_path / "ca")}, "count": 5,
              "topics": [{"name": "t", "partitions": 30}], "shape": [{"for_s": 1, "records_per_s": 5}],
-             "sizes": [{"bytes": 100, "share": 1}], "keys": {"count": 500}}  # fmt: skip
+             "sizes": [{"bytes": 100, "share": 1}], "drawn_keys": {"count": 500}}  # fmt: skip
     spec = ProducerSpec.parse(given)
     there, here = (bulk.told_to_tasks(spec, master) for master in (MASTER, "local[*]"))
     assert (there["client"], here["client"]) == ({"ssl.ca.pem": "PEM of ca"}, given["client"])

@@ -35,6 +35,7 @@ def shown(field: Any) -> str:
     ("Consumer", spec.ConsumerSpec),
     ("Transformer", spec.TransformerSpec),
     ("Storer", spec.StorerSpec),
+    ("Pipeline", spec.PipelineSpec),
     ("Probe", spec.ProbeSpec),
 ])  # fmt: skip
 def test_keys_and_defaults(title: str, kind: type[spec.Spec]) -> None:

@@ -14,7 +14,6 @@ from validate.workload import entries, journal
 from validate.workload.block import Block
 from validate.workload.database import FILE, Database
 from validate.workload.endings import ending
-from validate.workload.home import OPENING
 from validate.workload.seal import seal
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ def opening(name: str) -> bytes:
         "idempotent": True, "max_in_flight": 5, "clock": "here", "group": "g", "member": name,
         "isolation": "read_committed", "sink": "out", "transactional_id": "t",
     }  # fmt: skip
-    return OPENING + json.dumps(facts).encode()
+    return journal.OPENING + json.dumps(facts).encode()
 
 
 def message(offset: int) -> Any:

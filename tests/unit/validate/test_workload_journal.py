@@ -17,7 +17,6 @@ import pytest
 from common.errors import KastellanError, UnreadableError, UsageError
 from validate.workload import entries, journal
 from validate.workload.block import Block
-from validate.workload.home import OPENING
 from validate.workload.seal import seal
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -40,7 +39,7 @@ PROBE = {**PRODUCER, "kind": "probe", "idempotent": False, "witness": "fresh"}
 def written(ledger: Path, opening: dict[str, Any], *frames: bytes, name: str = "w") -> Path:
     path = ledger / journal.FOLDER / f"{name}{journal.SUFFIX}"
     writer = journal.Writer(path)
-    writer.append(OPENING + json.dumps(opening).encode())
+    writer.append(journal.OPENING + json.dumps(opening).encode())
     for content in frames:
         writer.append(content)
     writer.close()
@@ -99,7 +98,7 @@ def test_a_long_rest_without_a_frame_is_damage(tmp_path: Path) -> None:
 
 def test_a_journal_in_use_is_not_sealed(tmp_path: Path) -> None:
     writer = journal.Writer(tmp_path / journal.FOLDER / f"w{journal.SUFFIX}")
-    writer.append(OPENING + json.dumps(PRODUCER).encode())
+    writer.append(journal.OPENING + json.dumps(PRODUCER).encode())
     with pytest.raises(UsageError, match="still being written"):
         seal(tmp_path)
 

@@ -88,6 +88,7 @@ def test_a_wrong_spec_is_told(more: dict[str, Any], message: str) -> None:
 @pytest.mark.parametrize(("kind", "more", "message"), [
     (spec.ConsumerSpec, {}, "the consumer's spec lacks group|spec lacks group"),
     (spec.ConsumerSpec, {"group": "g", "commit": "sometimes"}, "commit is 'sometimes'"),
+    (spec.TransformerSpec, {"group": "g", "sink": "t", "transactional_id": "x", "acks": "1"}, "unknown key 'acks'"),
     (spec.ProbeSpec, {"witness": "old"}, "witness is 'old'"),
     (spec.ProbeSpec, {"witness": "fresh", "kinds": ["see"]}, r"kinds is \['see'\]"),
 ])  # fmt: skip

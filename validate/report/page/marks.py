@@ -7,7 +7,7 @@ from typing import Any
 from validate.report import words
 from validate.report.page.markup import Html, el
 
-SHAPE = {"passed": "✔", "failed": "✖", "unknown": "?", "not-applicable": words.NOTHING}
+SHAPE = {"passed": "✔", "failed": "✖", "unknown": "?", "not-applicable": words.NOTHING, "waived": "!"}
 OF_FINDING = {"violation": "✖", "expected": "○", "allowed": "·"}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-VOID = {"meta", "link", "input", "br", "hr", "line", "rect", "path", "circle", "use"}
+VOID = {"meta", "link", "input", "img", "br", "hr", "line", "rect", "path", "circle", "use"}
 
 
 class Html(str):
@@ -29,7 +29,7 @@ def el(name: str, /, *children: Any, **attributes: Any) -> Html:
     """An element. `class_` is class, `_` in names is `-`; True is a bare attribute, None and False are left out."""
     said = "".join(_attribute(key.rstrip("_").replace("_", "-"), value) for key, value in attributes.items())
     if name in VOID and not children:
-        return Html(f"<{name}{said}>" if name in ("meta", "link", "input", "br", "hr") else f"<{name}{said}/>")
+        return Html(f"<{name}{said}>" if name in ("meta", "link", "input", "img", "br", "hr") else f"<{name}{said}/>")
     return Html(f"<{name}{said}>{text(children)}</{name}>")
 
 

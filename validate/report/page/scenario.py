@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from typing import Any
 
@@ -32,7 +33,7 @@ def scenario(one: dict[str, Any], columns: int) -> Html:
     body.append(listed(one["reasons"], class_="reasons"))
     body.append(listed([f"Note: {x}" for x in one["notes"]], class_="notes"))
     if one["verdict"] != words.SKIPPED:
-        body += [_numbers(one), *_why(one), *_pictures(one, columns), *_faults(one), *_outages(one)]
+        body += [_numbers(one), *_why(one), *_drawn(one), *_pictures(one, columns), *_faults(one), *_outages(one)]
         body += [el("h3", "In-sync replicas"), *insync(one, drawing.scale_of(one)), *_anomalies(one), *_phases(one)]
         body += _latency(one)
     body += _closer(one)
@@ -105,6 +106,18 @@ def _pictures(one: dict[str, Any], columns: int) -> list[Any]:
         el("p", legend, class_="legend"),
         *(timeline(one, x, scale, columns) for x in topics),
     ]
+
+
+def _drawn(one: dict[str, Any]) -> list[Any]:
+    """What workloads drew. As an image a browser runs nothing of it, whatever stands in the file."""
+    if not one["pictures"]:
+        return []
+    body: list[Any] = [el("h3", "What was read")]
+    for picture in one["pictures"]:
+        data = base64.b64encode(picture["svg"].encode()).decode()
+        image = el("img", src=f"data:image/svg+xml;base64,{data}", alt=f"Drawn by {picture['name']}", class_="drawn")
+        body.append(el("figure", image, el("figcaption", f"Drawn by {picture['name']}")))
+    return body
 
 
 def _swatch(class_: str) -> Html:

@@ -31,7 +31,7 @@ def _family(name: str, found: list[dict[str, Any]]) -> list[Html]:
 
 
 def _row(one: dict[str, Any]) -> list[Any]:
-    mend = one["fix"] if one["verdict"] in {words.FAILED, words.UNKNOWN} else ""
+    mend = one["fix"] if one["verdict"] in {words.FAILED, words.UNKNOWN, words.WAIVED} else ""
     seen = [listed(one["seen"]), el("p", "What to change: ", mend) if mend else None]
     tried = [one["tried"], el("br"), el("span", f"from {one['where']}", class_="quiet")]
     return [verdict(one["verdict"]), one["number"], one["title"], tried, one["expected"], seen]

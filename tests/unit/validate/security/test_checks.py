@@ -89,6 +89,28 @@ def test_a_crash_is_unknown_with_its_place(scene: Scene) -> None:
     assert "crash:" in seen[0]
 
 
+@pytest.mark.parametrize(
+    ("why", "said"),
+    [
+        (NoWay("There is no way to log in: the listener for clients has no SCRAM."),
+         "There is no way to log in: the listener for clients has no SCRAM."),
+        (NoStage("The proof could not make its users.", details="denied"), "The proof could not make its users. denied"),
+        (NoAnswer("silent until the time was over"), "silent until the time was over"),
+        (ConnectionRefusedError(111, "Connection refused"), "nobody was reached: [Errno 111] Connection refused"),
+    ],
+)  # fmt: skip
+def test_where_there_is_no_way_to_look_the_reason_is_told_and_nothing_crashed(
+    scene: Scene, why: Exception, said: str
+) -> None:
+    def give_up(_scene: Scene, see: Evidence) -> None:
+        see.fine("so far")
+        raise why
+
+    verdict, seen = checked(scene, give_up)
+    assert (verdict, seen[0]) == ("unknown", said)
+    assert "crash" not in " ".join(seen)
+
+
 def test_what_was_seen_to_be_wrong_before_a_crash_stays_wrong(scene: Scene) -> None:
     def crash(_scene: Scene, see: Evidence) -> None:
         see.wrong("let in")

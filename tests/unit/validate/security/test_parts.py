@@ -24,6 +24,12 @@ if TYPE_CHECKING:
 SECRET = "s3cr3t/With+signs=="  # noqa: S105  nobody's
 
 
+@pytest.fixture(autouse=True)
+def _home_of_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What Ansible keeps in the home of whoever runs the tests is no part of them."""
+    monkeypatch.setenv("HOME", str(tmp_path / "nobody"))
+
+
 @pytest.mark.parametrize(
     "written",
     [

@@ -13,6 +13,7 @@ import pytest
 import validate
 from tests.unit.validate.report import lives, runs
 from validate import report
+from validate.report.compare import compare, shown
 
 SCHEMA = json.loads((Path(validate.__file__).parent / "report.schema.json").read_text(encoding="utf-8"))
 
@@ -66,3 +67,37 @@ def test_a_check_that_is_not_passed_decides_the_run_and_says_what_to_change(
 def test_what_is_no_check_is_never_passed(checks: Any, tmp_path: Path) -> None:
     told, _, _ = reported(tmp_path / "run", [], checks)
     assert told["verdict"] == "unknown"
+
+
+def difference(tmp_path: Path, before: list[Any], after: list[Any]) -> tuple[dict[tuple[str, str], Any], list[str]]:
+    told = [reported(tmp_path / name, [], checks)[0] for name, checks in (("before", before), ("after", after))]
+    found = compare(*told)
+    assert shown(found)
+    return {(x["scenario"], x["what"]): (x["before"], x["after"]) for x in found["differences"]}, found["worse"]
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "worse"),
+    [
+        ("passed", "failed", True), ("passed", "unknown", True), ("passed", "waived", True), ("unknown", "failed", True),
+        ("waived", "failed", True), ("not-applicable", "failed", True), ("not-applicable", "passed", False),
+        ("failed", "passed", False), ("failed", "waived", False), ("failed", "unknown", False),
+        ("passed", "not-applicable", False),
+    ],
+)  # fmt: skip
+def test_checks_of_two_runs_are_compared(was: str, now: str, worse: bool, tmp_path: Path) -> None:
+    rows, told = difference(tmp_path, [one(17, was), one(18, "passed")], [one(17, now), one(18, "passed")])
+    assert rows == {("security 17", "verdict"): (was, now)}
+    assert told == (["security 17: verdict"] if worse else [])
+
+
+def test_checks_that_one_run_alone_made_are_one_row_unless_they_failed(tmp_path: Path) -> None:
+    rows, worse = difference(
+        tmp_path, [one(1, "passed"), one(2, "failed"), one(3, "passed")], [one(3, "passed"), one(4, "failed")]
+    )
+    assert rows == {("security", "checks of one run alone"): ("1, 2", "4"), ("security 4", "verdict"): (None, "failed")}
+    assert worse == ["security 4: verdict"]
+
+
+def test_the_same_checks_do_not_differ(tmp_path: Path) -> None:
+    assert difference(tmp_path, [one(17, "failed")], [one(17, "failed")]) == ({}, [])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import pytest
 
 from tests.unit.validate.control import cluster
-from validate.security import authorization_rules, controller, run, traces
+from validate.security import authorization_rules, controller, run, tls, traces
 from validate.security.registry import CHECKS
 from validate.security.scene import Scene
 from validate.security.stage import TOPIC, Acl
@@ -83,6 +83,31 @@ def test_super_users_need_both_witnesses(
     monkeypatch.setattr(authorization_rules, "asked", lambda user, _: ANSWERED if user == "admin" else DENIED)
     got, seen = checked(scene, 45)
     assert got == verdict, seen
+
+
+@pytest.mark.parametrize(
+    ("users", "unnamed", "verdict", "said"),
+    [
+        (["admin", "usercc"], "broken off", "passed", ""),
+        (["admin"], "broken off", "not-applicable", "cluster.json declares no user besides super users"),
+        (["admin"], "", "failed", "no certificate: let in"),
+        (["admin"], "silent", "unknown", "no certificate: silent"),
+    ],
+)
+def test_controllers_without_an_ordinary_user_to_try(
+    users: list[str], unnamed: str, verdict: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What else was seen still counts: a door that is open is open, whoever there is to try it."""
+    monkeypatch.setattr(Scene, "ca", tmp_path / "ca.pem")
+    monkeypatch.setattr(Scene, "certificate", lambda _, user: user)
+    monkeypatch.setattr(Scene, "session", lambda _scene, _target, user: contextlib.nullcontext(user))
+    monkeypatch.setattr(tls, "context", lambda _ca, user: user)
+    monkeypatch.setattr(controller, "greeted", lambda *_: unnamed)
+    monkeypatch.setattr(controller, "asked", lambda user, _: ANSWERED if user == "admin" else DENIED)
+    with contextlib.closing(Scene(cluster(tmp_path, users=users, super_users=["admin"]))) as made:
+        got, seen = checked(made, 50)
+    assert got == verdict, seen
+    assert said in seen[0]
 
 
 FOUND = [f"{traces.KNOWN} in processes"]
