@@ -30,6 +30,9 @@ LISTED_PROVIDERS = ("static",)
 CLOUD_KEYS = ("cloud", "firewall", "keep_data")
 KEYS = ("provider", "network", "groups", "hosts", *CLOUD_KEYS)
 
+# Of groups on this machine, and whether each must be there.
+OWN_FIELDS = {"shared": False}
+
 
 def as_told(text: Any) -> Any:
     """`pulumi config` keeps every value as text, what has a structure as JSON."""
@@ -91,7 +94,7 @@ def plan_from(stack: str, description: Mapping[str, Any]) -> StackPlan:
             raise ValueError(f"provider {provider} takes no {key}: that is for {', '.join(CLOUDS)}")
     network = "" if listed else address_range(description.get("network", "auto"))
     hosts: tuple[HostPlan, ...]
-    hosts = plan_listed(description.get("hosts")) if listed else plan_groups(description.get("groups"))
+    hosts = plan_listed(description.get("hosts")) if listed else plan_groups(description.get("groups"), OWN_FIELDS)
     check_hosts(hosts)
     return StackPlan(name=stack, provider=str(provider), network=network, hosts=hosts)
 

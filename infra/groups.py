@@ -63,6 +63,7 @@ def _plan_group(name: str, group: object, more: Mapping[str, bool]) -> list[Host
             disk_bytes=_size(fields["disk"], f"{where}.disk", least=LEAST_DISK),
             data_path=_data_path(fields.get("data_path", DATA_PATHS[roles[0]]), where),
             flavor=_name(fields.get("flavor", ""), f"{where}.flavor") if "flavor" in more else "",
+            shared=_yes(fields.get("shared", False), f"{where}.shared") if "shared" in more else False,
             cpus=_whole(fields.get("cpus", DEFAULT_CPUS), f"{where}.cpus", least=1) if "cpus" in more else 0,
         )
         for number in range(count)
@@ -118,6 +119,14 @@ def _name(value: object, where: str) -> str:
     if not isinstance(value, str) or not value:
         raise ValueError(f"{where} is {value!r}: name a kind of machine that the cloud has")
     return value
+
+
+def _yes(value: object, where: str) -> bool:
+    """`pulumi config set` without --path stores it as text."""
+    known = {"true": True, "false": False}
+    if str(value).lower() not in known:
+        raise ValueError(f"{where} is {value!r}: it must be true or false")
+    return known[str(value).lower()]
 
 
 def _racks(value: object, where: str) -> list[str]:

@@ -31,6 +31,8 @@ class HostPlan:
     """Kind of machine, where a cloud sells kinds."""
     cpus: int = 0
     """How many, where they are given one by one."""
+    shared: bool = False
+    """Whether it sees the stack's shared folder, under the path that it has on this machine."""
 
     # Hosts that exist.
     address: str = ""

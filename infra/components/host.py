@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pulumi
@@ -14,6 +15,8 @@ from infra.rules import PREFIX_LENGTH
 if TYPE_CHECKING:
     from infra.components.network import StackNetwork
     from infra.plan import HostPlan
+
+SHARED = "shared"  # of the stack's state directory
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,7 @@ def _made_inputs(props: HostProps, network: StackNetwork) -> dict[str, Any]:
         "memory_bytes": plan.memory_bytes,
         "disk_bytes": plan.disk_bytes,
         "data_path": plan.data_path,
+        "shared_path": str(Path(props.state_dir) / SHARED) if plan.shared else "",
         "authorized_key": props.authorized_key,
     }
 

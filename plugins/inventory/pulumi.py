@@ -52,6 +52,7 @@ FILE_ENDINGS = ("kastellan.yml", "kastellan.yaml")
 PULUMI_TIMEOUT_S = 120
 # Roles that count as nodes of Kafka: they have kafka_node_id and lie in the group `kafka`.
 KAFKA_ROLES = {"kafka_broker", "kafka_controller"}
+SPARK_ROLES = {"spark_master", "spark_worker"}
 # What a host must say of itself, and in which form.
 NEEDED = {"name": str, "address": str, "ssh_user": str, "ssh_port": int, "host_key": str, "roles": list}
 FREE = {"node_id": int, "rack": str, "ssh_key_file": str}
@@ -94,6 +95,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):  # type: i
         # Plays name both, also where there are no such hosts.
         self.inventory.add_group("kafka")
         self.inventory.add_group("zookeeper")
+        self.inventory.add_group("spark")
         self.inventory.set_variable("all", "kastellan_stack", stack)
         self.inventory.set_variable("all", "kastellan_state_dir", str(state))
         strict = self.get_option("strict")
@@ -104,6 +106,8 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):  # type: i
                 self.inventory.add_group(group)
                 if group in KAFKA_ROLES:
                     self.inventory.add_child("kafka", group)
+                if group in SPARK_ROLES:
+                    self.inventory.add_child("spark", group)
                 self.inventory.add_child(group, name)
             variables = host_variables(host, state)
             for variable, value in variables.items():

@@ -20,6 +20,7 @@ INPUTS = (
     "memory_bytes",
     "disk_bytes",
     "data_path",
+    "shared_path",
     "authorized_key",
 )
 # What cannot be changed in place, and why.
@@ -28,19 +29,22 @@ IMMUTABLE = {
     "stack_id": "another stack is another set of hosts",
     "address": "clients, certificates and the quorum know the host by it",
     "data_path": "services on it hold files there open",
+    "shared_path": "it is mounted when the host boots",
 }
+# What hosts made before it was there are taken to have.
+BEFORE = {"shared_path": ""}
 
 
 class Host(Part):
     """Inputs: see INPUTS. Outputs besides: host_key, status, memory_limited."""
 
     def diff(self, *, old: Props, new: Props) -> Difference:
-        replaces = {name: reason for name, reason in IMMUTABLE.items() if old.get(name) != new[name]}
+        replaces = {name: reason for name, reason in IMMUTABLE.items() if old.get(name, BEFORE.get(name)) != new[name]}
         before, after = old.get("disk_bytes"), new["disk_bytes"]
         if isinstance(before, int) and isinstance(after, int) and after < before:
             shrinks = f"{format_size(before)} to {format_size(after)}"
             replaces["disk_bytes"] = f"a file system in use cannot shrink ({shrinks}); its data goes with it"
-        changes = old.get("status") != RUNNING or any(old.get(name) != new[name] for name in INPUTS)
+        changes = old.get("status") != RUNNING or any(old.get(name, BEFORE.get(name)) != new[name] for name in INPUTS)
         return Difference(changes=changes, replaces=replaces)
 
     def create(self, props: Props) -> tuple[str, Props]:
@@ -95,7 +99,12 @@ class Host(Part):
             machine.step("seed")
             seed.seed(machine.upper, props)
             machine.step("boot")
-            machine.start(bridge=props["bridge"], data_path=props["data_path"], memory_bytes=props["memory_bytes"])
+            machine.start(
+                bridge=props["bridge"],
+                data_path=props["data_path"],
+                memory_bytes=props["memory_bytes"],
+                shared_path=props.get("shared_path", ""),
+            )
         machine.step("login")
         machine.wait_for_login()
         machine.step("keys")
@@ -109,7 +118,7 @@ def _machine(props: Props) -> Machine:
 
 def _outs(machine: Machine, props: Props, status: str) -> Props:
     return {
-        **{name: props[name] for name in INPUTS},
+        **{name: props.get(name, BEFORE.get(name)) for name in INPUTS},
         "host_key": seed.host_key(machine.upper),
         "status": status,
         "memory_limited": find_hierarchies().limits_memory,

@@ -90,13 +90,16 @@ class Machine:
     def runs(self) -> bool:
         return bool(self.group.processes())
 
-    def start(self, *, bridge: str, data_path: str, memory_bytes: int) -> None:
+    def start(self, *, bridge: str, data_path: str, memory_bytes: int, shared_path: str = "") -> None:
         """Start it if it does not run. The supervisor outlives this process and its terminal."""
         if self.runs():
             return
         remove_device(self.device)
         self.group.make(memory_bytes=memory_bytes)
-        argv = [str(SUPERVISOR), "outer", self._nspawn_name, bridge, data_path, *map(str, self.group.folders)]
+        if shared_path:
+            Path(shared_path).mkdir(exist_ok=True)
+        places = [bridge, data_path, shared_path]
+        argv = [str(SUPERVISOR), "outer", self._nspawn_name, *places, *map(str, self.group.folders)]
         with (self.folder / "console.log").open("ab") as log:
             supervisor = subprocess.Popen(
                 argv, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True

@@ -48,7 +48,7 @@ def test_an_error_has_three_parts(capsys: pytest.CaptureFixture[str]) -> None:
     lines = capsys.readouterr().err.splitlines()
     assert lines == [
         "Error: There is no stack 'locla'.",
-        "  infra/stacks has: aws, libvirt, local, local-zookeeper, openstack, static.",
+        "  infra/stacks has: aws, libvirt, local, local-spark, local-zookeeper, openstack, static.",
         "To do: Did you mean 'local'?",
     ]
 

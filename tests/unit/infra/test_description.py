@@ -80,6 +80,12 @@ def test_kinds_count_their_own_ids(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.parametrize(("told", "shared"), [(True, True), ("false", False)])
+def test_a_group_sees_the_shared_folder_if_it_says_so(tmp_path: Path, told: Any, shared: bool) -> None:
+    assert {host.shared for host in plan_of(tmp_path, made(shared=told)).hosts} == {shared}
+    assert {host.shared for host in plan_of(tmp_path, made()).hosts} == {False}
+
+
 def test_a_listed_host_keeps_what_it_was_given(tmp_path: Path) -> None:
     (host,) = plan_of(tmp_path, listed(ssh_user="admin", ssh_port=2222, host_key=f"{KEY} root@somewhere")).hosts
     assert (host.address, host.ssh_user, host.ssh_port, host.host_key) == ("192.0.2.11", "admin", 2222, KEY)
@@ -103,6 +109,7 @@ def test_a_listed_host_keeps_what_it_was_given(tmp_path: Path) -> None:
         (made(memory=None), "groups.broker.memory is missing"),
         (made(prefix="Broker_"), "'Broker_-1' is no host name: use small letters, digits and '-', e.g. broker-1"),
         (made(data_path="data"), "groups.broker.data_path is 'data': it must be a folder's full path"),
+        (made(shared="yes"), "groups.broker.shared is 'yes': it must be true or false"),
         (made(racks="a"), "groups.broker.racks must be a list of names, e.g. [rack-a, rack-b]"),
         ({**made(), "provider": "nspwan"}, "provider is 'nspwan': did you mean 'nspawn'?"),
         ({**made(), "network": "10.0.0.0/24"}, "network is 10.0.0.0/24: it must be a /24 of 198.18.0.0/15, e.g. 198.18.7.0/24"),

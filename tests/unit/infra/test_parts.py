@@ -23,6 +23,7 @@ GIB = 2**30
 HOST = {
     "name": "broker-1", "stack_id": "0123abcd", "state_dir": "/s", "bridge": "kst-0123abcd", "address": "198.18.7.11",
     "prefix_length": 24, "memory_bytes": GIB, "disk_bytes": 4 * GIB, "data_path": "/var/lib/kafka", "authorized_key": "k",
+    "shared_path": "",
 }  # fmt: skip
 SEEN = {**HOST, "status": "running", "host_key": "x", "memory_limited": True}
 
@@ -34,6 +35,7 @@ SEEN = {**HOST, "status": "running", "host_key": "x", "memory_limited": True}
         ({"memory_bytes": 2 * GIB}, True, {}),
         ({"disk_bytes": 8 * GIB}, True, {}),
         ({"authorized_key": "other"}, True, {}),
+        ({"shared_path": "/s/shared"}, True, {"shared_path": "it is mounted when the host boots"}),
         ({"address": "198.18.8.11"}, True, {"address": "clients, certificates and the quorum know the host by it"}),
         (
             {"disk_bytes": 2 * GIB},
@@ -50,6 +52,11 @@ def test_what_replaces_a_host_and_why(changed: dict[str, Any], changes: bool, re
 @pytest.mark.parametrize("status", ["stopped", "silent"])
 def test_a_host_that_does_not_run_is_a_difference(status: str) -> None:
     assert Host().diff(old={**SEEN, "status": status}, new=HOST).changes
+
+
+def test_a_host_that_was_made_before_there_were_shared_folders_is_no_difference() -> None:
+    old = {key: value for key, value in SEEN.items() if key != "shared_path"}
+    assert not Host().diff(old=old, new=HOST).changes
 
 
 def test_a_range_once_taken_stays() -> None:

@@ -1,0 +1,87 @@
+"""`python -m tools.spark.bundle`: one tar of Spark and of what tasks of the load import, out of this environment.
+
+PySpark's own package holds a whole Spark. Prints JSON: the tar, its name, and a file that is unpacked last.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import importlib.metadata
+import json
+import platform
+import sys
+import tarfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from common.cache import cache_dir
+from common.errors import KastellanError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SPARK = "pyspark"
+PACKAGES = ("confluent-kafka", "pyarrow")
+# Of PySpark's package: what a master, a worker and an executor run.
+PARTS = ("bin", "jars", "python", "sbin")
+MARKER = "unpacked"
+
+
+def ensure() -> dict[str, str | bool]:
+    """Two callers at once pack once; a tar under its final name is whole."""
+    versions = {name: importlib.metadata.version(name) for name in (SPARK, *PACKAGES)}
+    recipe = json.dumps([versions, PARTS, platform.python_version_tuple()[:2], platform.machine()])
+    name = f"spark-{versions[SPARK]}-{hashlib.sha256(recipe.encode()).hexdigest()[:12]}"
+    folder = cache_dir() / "spark"
+    folder.mkdir(parents=True, exist_ok=True)
+    tar = folder / f"{name}.tar"
+    with (folder / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        made = not tar.is_file()
+        if made:
+            half = tar.with_suffix(".half")
+            write(half, contents())
+            half.rename(tar)
+    return {"name": name, "archive": str(tar), "marker": MARKER, "made": made}
+
+
+def contents() -> Iterator[tuple[str, Path]]:
+    """Place in the tar and file: spark/ as PySpark's package has it, site/ as Python finds packages."""
+    for path in _files(SPARK):
+        parts = path.parts
+        if parts[0] == SPARK and len(parts) > 2 and parts[1] in PARTS and "__pycache__" not in parts:  # noqa: PLR2004  package, part, file
+            yield str(Path("spark", *parts[1:])), Path(str(path.locate()))
+    for name in PACKAGES:
+        for path in _files(name):
+            if path.parts[0] != ".." and "__pycache__" not in path.parts and "tests" not in path.parts:
+                yield str(Path("site", path)), Path(str(path.locate()))
+
+
+def _files(name: str) -> list[importlib.metadata.PackagePath]:
+    return sorted(importlib.metadata.files(name) or [], key=str)
+
+
+def write(target: Path, found: Iterator[tuple[str, Path]]) -> None:
+    """Owners and times are left out; the marker comes last, so that what was broken off is seen to be."""
+    with tarfile.open(target, "w") as tar:
+        for place, path in found:
+            entry = tar.gettarinfo(str(path), place)
+            entry.uid = entry.gid = entry.mtime = 0
+            entry.uname = entry.gname = "root"
+            with path.open("rb") as file:
+                tar.addfile(entry, file)
+        tar.addfile(tarfile.TarInfo(MARKER))
+
+
+def main() -> int:
+    try:
+        print(json.dumps(ensure()))  # noqa: T201 - its one answer
+    except KastellanError as exc:
+        print(exc, file=sys.stderr)  # noqa: T201 - for whoever called
+        return exc.exit_code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
