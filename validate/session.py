@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
 import re
@@ -213,9 +214,10 @@ def start(
 
 
 def _hand_out(spark: SparkSession) -> None:
-    """Our modules, for tasks elsewhere; Spark keeps a copy of its own for as long as the session lives."""
-    with tempfile.TemporaryDirectory() as folder:
-        spark.sparkContext.addPyFile(str(pack_modules(Path(folder, ZIP))))
+    """Our modules, for tasks elsewhere. Executors fetch the file itself from here, each when it first has a task."""
+    folder = tempfile.TemporaryDirectory()
+    atexit.register(folder.cleanup)
+    spark.sparkContext.addPyFile(str(pack_modules(Path(folder.name, ZIP))))
 
 
 def _not_started(error: Exception, noise: str, master: str | None) -> UnreadableError:

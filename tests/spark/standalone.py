@@ -71,7 +71,8 @@ def standalone(folder: Path) -> Iterator[Standalone]:
     conf.touch(mode=0o600)
     conf.write_text(
         f"spark.authenticate true\nspark.authenticate.secret {secret}\nspark.network.crypto.enabled true\n"
-        f"spark.eventLog.enabled true\nspark.eventLog.dir file://{folder / 'events'}\nspark.executor.memory 512m\n",
+        f"spark.eventLog.enabled true\nspark.eventLog.dir file://{folder / 'events'}\nspark.eventLog.compress false\n"
+        "spark.executor.memory 512m\n",
         encoding="utf-8",
     )
     _python(folder)

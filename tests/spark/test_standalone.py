@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.long]
 ROOT = Path(__file__).parents[2]
 EXAMPLE = Path(__file__).with_name("example")
 BOUND_S = 240
+STAGE_ENDED, EXECUTOR_REMOVED = "SparkListenerStageCompleted", "SparkListenerExecutorRemoved"
 PASSWORD = "hush-7f3a90"  # noqa: S105  to be looked for
 
 
@@ -63,6 +65,30 @@ def test_the_verdict_is_the_same_as_on_one_machine(cluster: Standalone, tmp_path
     convert(EXAMPLE, tmp_path / "ledger")
     there = judged(tmp_path / "ledger", "--spark-master", cluster.url, environment=cluster.environment)
     assert there == judged(tmp_path / "ledger")
+
+
+def test_an_executor_that_dies_while_judging_changes_nothing(cluster: Standalone, tmp_path: Path) -> None:
+    convert(EXAMPLE, tmp_path / "ledger")
+    before = cluster.event_logs()
+    killed: list[int] = []
+
+    def kill() -> None:
+        """After the first stage: what it left on the executor's disk goes with it."""
+        if wait_until(lambda: cluster.event_logs().count(STAGE_ENDED) > before.count(STAGE_ENDED), timeout_s=90):
+            for pid in cluster.executors():
+                os.kill(pid, signal.SIGKILL)
+                killed.append(pid)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    there = judged(tmp_path / "ledger", "--spark-master", cluster.url, environment=cluster.environment)
+    killer.join()
+    assert killed
+    assert there == judged(tmp_path / "ledger")
+    # In the middle: tasks were done after it died.
+    told = cluster.event_logs()
+    assert told.count(EXECUTOR_REMOVED) > before.count(EXECUTOR_REMOVED)
+    assert "SparkListenerTaskEnd" in told.rpartition(EXECUTOR_REMOVED)[2]
 
 
 def spec(tmp_path: Path, brokers: MockBrokers, **more: Any) -> Path:
