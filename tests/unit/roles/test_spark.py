@@ -76,7 +76,8 @@ def test_each_daemon_has_a_unit_that_starts_it_as_user_spark(told: dict[str, Any
     assert "spark://198.18.0.31:7077" in worker["unit"]
     for one in (master, worker):
         assert "\nUser=spark\n" in one["unit"]
-        assert "\nReadWritePaths=/var/lib/spark/work /var/log/spark /s/shared\n" in one["unit"]
+        assert "\nReadWritePaths=/var/lib/spark/work /var/log/spark\n" in one["unit"]
+        assert "\nBindPaths=/s/shared\n" in one["unit"], "seen below what is hidden: homes, /tmp, /var/tmp"
         assert "\nProtectSystem=strict\n" in one["unit"]
         assert "hush" not in one["unit"], "the secret is no word of a command line"
         assert "{{" not in one["unit"]

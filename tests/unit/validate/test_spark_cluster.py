@@ -121,10 +121,10 @@ class Started:
 
     def __init__(self) -> None:
         self.sparkContext = self
-        self.files: list[tuple[str, int]] = []
+        self.files: list[Path] = []
 
     def addPyFile(self, path: str) -> None:  # noqa: N802  Spark's name
-        self.files.append((Path(path).name, Path(path).stat().st_size))
+        self.files.append(Path(path))
 
 
 class Builder:
@@ -160,7 +160,8 @@ def builder(monkeypatch: pytest.MonkeyPatch) -> Builder:
 def test_a_session_on_a_cluster_hands_our_modules_out(builder: Builder) -> None:
     with socket.create_server(("127.0.0.1", 0)) as master:
         session.start(master=f"spark://127.0.0.1:{master.getsockname()[1]}")
-    assert [name for name, _ in builder.started.files] == [pack.ZIP]
+    assert [path.name for path in builder.started.files] == [pack.ZIP]
+    assert builder.started.files[0].is_file(), "executors fetch it from here when they have a task, not now"
     assert builder.settings["spark.driver.host"] == "127.0.0.1"
     assert builder.settings["spark.task.maxFailures"] == "4", "what only reads is read again when an executor dies"
     assert "spark.local.dir" not in builder.settings
