@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tests.spark.standalone import Standalone
     from tests.unit.validate.mock_brokers import MockBrokers
 
-pytestmark = [pytest.mark.spark, pytest.mark.long]
+pytestmark = pytest.mark.spark
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = Path(__file__).with_name("example")
@@ -61,12 +61,14 @@ def judged(ledger: Path, *more: str, environment: dict[str, str] | None = None) 
     return summary
 
 
+@pytest.mark.long
 def test_the_verdict_is_the_same_as_on_one_machine(cluster: Standalone, tmp_path: Path) -> None:
     convert(EXAMPLE, tmp_path / "ledger")
     there = judged(tmp_path / "ledger", "--spark-master", cluster.url, environment=cluster.environment)
     assert there == judged(tmp_path / "ledger")
 
 
+@pytest.mark.long
 def test_an_executor_that_dies_while_judging_changes_nothing(cluster: Standalone, tmp_path: Path) -> None:
     convert(EXAMPLE, tmp_path / "ledger")
     before = cluster.event_logs()
@@ -115,16 +117,16 @@ def start(cluster: Standalone, path: Path) -> subprocess.Popen[str]:
 def test_a_load_on_a_cluster_is_whole_and_shows_no_secret(cluster: Standalone, tmp_path: Path) -> None:
     with mock_brokers(2) as brokers:
         brokers.make_topic("two")
-        process = start(cluster, spec(tmp_path, brokers, count=20_000, records_per_s=4000))
+        process = start(cluster, spec(tmp_path, brokers, count=8000, records_per_s=4000))
         seen: list[str] = []
         ledger = tmp_path / "ledger"
         assert wait_until(lambda: len(list(ledger.glob("claims/*"))) == 2 or process.poll() is not None, timeout_s=90)
         seen.append(command_lines())
         out, words = process.communicate(timeout=BOUND_S)
     assert process.returncode == 0, words
-    assert json.loads(out) == {"acked": 20_000}
+    assert json.loads(out) == {"acked": 8000}
     rows = pq.read_table(ledger / "sent").to_pylist()
-    assert sorted((row["partition"], row["seq"]) for row in rows) == [(p, n) for p in range(2) for n in range(10_000)]
+    assert sorted((row["partition"], row["seq"]) for row in rows) == [(p, n) for p in range(2) for n in range(4000)]
     assert "CoarseGrainedExecutorBackend" in seen[0], "nobody was looked at"
     logs = cluster.event_logs()
     assert "SparkListenerJobEnd" in logs
@@ -133,6 +135,7 @@ def test_a_load_on_a_cluster_is_whole_and_shows_no_secret(cluster: Standalone, t
         assert cluster.secret not in told
 
 
+@pytest.mark.long
 def test_an_executor_that_dies_in_a_load_leaves_reservations_and_nothing_is_sent_twice(
     cluster: Standalone, tmp_path: Path
 ) -> None:

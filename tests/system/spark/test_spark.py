@@ -64,8 +64,8 @@ def test_each_daemon_runs_as_spark_and_is_caged(lab: Lab, host: str, daemon: str
 
 def test_hosts_see_the_shared_folder_and_nothing_else_of_this_machine(lab: Lab) -> None:
     state = lab.state(STACK)
-    assert lab.ssh("spark-worker-1", f"ls {state}", STACK).split() == ["shared"]
-    assert lab.ssh("spark-worker-1", f"ls {lab.folder}", STACK).split() == [".kastellan"]
+    assert lab.ssh("spark-worker-1", f"ls -A {state}", STACK).split() == ["shared"]
+    assert lab.ssh("spark-worker-1", f"ls -A {lab.folder}", STACK).split() == [".kastellan"]
 
 
 def test_a_load_and_its_verdict_are_those_of_this_machine(lab: Lab) -> None:
