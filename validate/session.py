@@ -173,6 +173,9 @@ def _settings(
         settings["spark.driver.bindAddress"] = "127.0.0.1"
         settings["spark.driver.host"] = "127.0.0.1"
         settings["spark.local.dir"] = scratch or os.environ.get("SPARK_LOCAL_DIRS") or tempfile.gettempdir()
+    else:
+        # Driver and executors are two users of one group. Hadoop gives folders modes of its own: by this, not by umask.
+        settings["spark.hadoop.fs.permissions.umask-mode"] = "002"
     return settings
 
 

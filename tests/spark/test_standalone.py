@@ -127,6 +127,7 @@ def test_a_load_on_a_cluster_is_whole_and_shows_no_secret(cluster: Standalone, t
     assert json.loads(out) == {"acked": 8000}
     rows = pq.read_table(ledger / "sent").to_pylist()
     assert sorted((row["partition"], row["seq"]) for row in rows) == [(p, n) for p in range(2) for n in range(4000)]
+    assert (ledger / "sent").stat().st_mode & 0o020, "executors of another user, in the folder's group, could not write"
     assert "CoarseGrainedExecutorBackend" in seen[0], "nobody was looked at"
     logs = cluster.event_logs()
     assert "SparkListenerJobEnd" in logs

@@ -164,6 +164,7 @@ def test_a_session_on_a_cluster_hands_our_modules_out(builder: Builder) -> None:
     assert builder.started.files[0].is_file(), "executors fetch it from here when they have a task, not now"
     assert builder.settings["spark.driver.host"] == "127.0.0.1"
     assert builder.settings["spark.task.maxFailures"] == "4", "what only reads is read again when an executor dies"
+    assert builder.settings["spark.hadoop.fs.permissions.umask-mode"] == "002"
     assert "spark.local.dir" not in builder.settings
 
 
