@@ -79,6 +79,7 @@ def test_each_daemon_has_a_unit_that_starts_it_as_user_spark(told: dict[str, Any
         assert "\nReadWritePaths=/var/lib/spark/work /var/log/spark\n" in one["unit"]
         assert "\nBindPaths=/s/shared\n" in one["unit"], "seen below what is hidden: homes, /tmp, /var/tmp"
         assert "\nProtectSystem=strict\n" in one["unit"]
+        assert "\nRestrictSUIDSGID=yes\n" not in one["unit"], "Hadoop could not set modes below a setgid folder"
         assert "hush" not in one["unit"], "the secret is no word of a command line"
         assert "{{" not in one["unit"]
         assert one["problems"] == []
