@@ -84,6 +84,12 @@ def test_rolls_and_waits_reach_the_producer() -> None:
     assert spec.settings["retry.backoff.ms"] == 300
 
 
+@pytest.mark.parametrize(("words", "count"), [([], 1000), (["--rolls", "0"], None), (["--records", "7"], 7)])
+def test_a_producer_by_hand_ends_unless_no_end_is_asked_for(words: list[str], count: int | None) -> None:
+    spec = ProducerSpec.parse({**SHARED, **produce.spec_of(asked("produce", "--topic", "t", *words))})
+    assert spec.count == count
+
+
 def test_a_roll_is_sent_and_waited_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     now_s = [100.0]
     monkeypatch.setattr(producer.time, "monotonic", lambda: now_s[0])  # type: ignore[attr-defined]
@@ -114,7 +120,7 @@ def member(instance_id: str | None) -> Any:
 def test_nobody_is_pushed_out_of_a_group_by_accident() -> None:
     bench.refuse_members("g", [], instance_id="one", join=False)
     bench.refuse_members("g", [member(None), member("two")], instance_id="one", join=True)
-    with pytest.raises(UsageError, match="Group g is in use: it has 1 members"):
+    with pytest.raises(UsageError, match="Group g is in use: it has 1 member"):
         bench.refuse_members("g", [member(None)], instance_id=None, join=False)
     with pytest.raises(UsageError, match="has a living member with the instance id 'one'"):
         bench.refuse_members("g", [member("one")], instance_id="one", join=True)
