@@ -31,7 +31,7 @@ def asked(*words: str) -> Any:
 @pytest.mark.parametrize(("words", "what"), [
     (["consume", "--topic", "t", "--commit-every", "600"], "A commit every 600 records, and a batch has 500."),
     (["consume", "--topic", "t", "--commit-ahead", "60", "--poll-size", "50"], "A commit every 60"),
-    (["consume", "--topic", "t", "--session", "6000"], "too rare for a session of 6000 ms"),
+    (["consume", "--topic", "t", "--session", "6000", "--heartbeat", "3000"], "too rare for a session of 6000 ms"),
     (["consume", "--topic", "t", "--commit-every", "5", "--commit-never"], "not allowed with"),
     (["produce", "--topic", "t", "--acks", "1"], "idempotent needs acks all"),
     (["produce", "--topic", "t", "--max-in-flight", "1000"], "at most 5 requests in flight"),
@@ -88,6 +88,11 @@ def test_rolls_and_waits_reach_the_producer() -> None:
 def test_a_producer_by_hand_ends_unless_no_end_is_asked_for(words: list[str], count: int | None) -> None:
     spec = ProducerSpec.parse({**SHARED, **produce.spec_of(asked("produce", "--topic", "t", *words))})
     assert spec.count == count
+
+
+def test_a_short_session_brings_heartbeats_that_fit_it() -> None:
+    spec = ConsumerSpec.parse({**SHARED, **consume.spec_of(asked("consume", "--topic", "t", "--session", "6000"))})
+    assert spec.heartbeat_ms == 2000
 
 
 def test_a_roll_is_sent_and_waited_behind(monkeypatch: pytest.MonkeyPatch) -> None:
