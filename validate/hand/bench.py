@@ -136,7 +136,7 @@ def refuse_members(group: str, members: Sequence[Any], *, instance_id: str | Non
         )
     if members and not join:
         raise UsageError(
-            f"Group {group} is in use: it has {len(members)} members.",
-            details="A new member takes partitions from them.",
-            resolution="--join shares with them; or name another --group.",
+            f"Group {group} is in use: it has {len(members)} member{'s' if len(members) > 1 else ''}.",
+            details="A new member takes partitions from them. One that was killed counts until its session is over.",
+            resolution="--join shares with them; or wait until it is over, or name another --group.",
         )

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 name = "consume"
 help = "read by hand, with a ledger"  # noqa: A001  the word argparse uses
+HEARTBEAT_MS = 3000
 RARELY = 1_000_000_000
 ASSIGNMENTS = ("range", "roundrobin", "cooperative-sticky", "broker")
 
@@ -36,7 +37,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--assignment", choices=ASSIGNMENTS, default="range", help="broker: the protocol of KIP-848 (%(default)s)"
     )
-    parser.add_argument("--heartbeat", type=int, default=3000, metavar="MS", help="(%(default)s)")
+    parser.add_argument("--heartbeat", type=int, metavar="MS", help="(3000; at most a third of the session)")
     parser.add_argument("--session", type=int, default=45_000, metavar="MS", help="time-out (%(default)s)")
     parser.add_argument(
         "--from", dest="start", choices=("earliest", "latest"), default="earliest", help="(%(default)s)"
@@ -76,9 +77,10 @@ def spec_of(args: argparse.Namespace) -> dict[str, Any]:
             details="Within a batch it would never come to that.",
             resolution=f"Take at most {args.poll_size}, a larger --poll-size, or --commit-batch.",
         )
-    if args.heartbeat * 3 > args.session and args.assignment != "broker":
+    heartbeat = min(HEARTBEAT_MS, args.session // 3) if args.heartbeat is None else args.heartbeat
+    if heartbeat * 3 > args.session and args.assignment != "broker":
         raise UsageError(
-            f"A heartbeat every {args.heartbeat} ms is too rare for a session of {args.session} ms.",
+            f"A heartbeat every {heartbeat} ms is too rare for a session of {args.session} ms.",
             resolution=f"Take a third of the session or less: --heartbeat {args.session // 3}.",
         )
     spec = {
@@ -95,7 +97,7 @@ def spec_of(args: argparse.Namespace) -> dict[str, Any]:
         "obey_wait_ms": args.wait_command,
         "show_bytes": args.show,
         "session_timeout_ms": args.session,
-        "heartbeat_ms": args.heartbeat,
+        "heartbeat_ms": heartbeat,
         "assignment": "range" if args.assignment == "broker" else args.assignment,
         "protocol": "consumer" if args.assignment == "broker" else "classic",
         "count": args.count,

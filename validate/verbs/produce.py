@@ -18,7 +18,8 @@ help = "write by hand, with a ledger"  # noqa: A001  the word argparse uses
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     add_hand(parser)
-    parser.add_argument("--rolls", type=int, metavar="N", help="rolls of records (default: until Ctrl-C)")
+    # An end unless none is asked for: flat out and forgotten, a producer fills the brokers' disks in minutes.
+    parser.add_argument("--rolls", type=int, default=1, metavar="N", help="rolls of records (1); 0: until Ctrl-C")
     parser.add_argument("--records", type=int, default=1000, metavar="N", help="records per roll (%(default)s)")
     parser.add_argument("--wait-roll", type=float, default=0, metavar="MS", help="wait after each roll (%(default)s)")
     parser.add_argument("--wait-send", type=float, default=0, metavar="MS", help="wait after each record (%(default)s)")
@@ -71,7 +72,7 @@ def spec_of(args: argparse.Namespace) -> dict[str, Any]:
         "compression": args.compression,
         "delivery_timeout_ms": args.delivery_timeout,
         "request_timeout_ms": args.request_timeout,
-        "count": None if args.rolls is None else args.rolls * args.records,
+        "count": args.rolls * args.records if args.rolls else None,
         "roll_records": args.records if args.wait_roll else None,
         "roll_wait_ms": args.wait_roll,
         "settings": settings,

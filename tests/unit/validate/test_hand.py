@@ -31,7 +31,7 @@ def asked(*words: str) -> Any:
 @pytest.mark.parametrize(("words", "what"), [
     (["consume", "--topic", "t", "--commit-every", "600"], "A commit every 600 records, and a batch has 500."),
     (["consume", "--topic", "t", "--commit-ahead", "60", "--poll-size", "50"], "A commit every 60"),
-    (["consume", "--topic", "t", "--session", "6000"], "too rare for a session of 6000 ms"),
+    (["consume", "--topic", "t", "--session", "6000", "--heartbeat", "3000"], "too rare for a session of 6000 ms"),
     (["consume", "--topic", "t", "--commit-every", "5", "--commit-never"], "not allowed with"),
     (["produce", "--topic", "t", "--acks", "1"], "idempotent needs acks all"),
     (["produce", "--topic", "t", "--max-in-flight", "1000"], "at most 5 requests in flight"),
@@ -84,6 +84,17 @@ def test_rolls_and_waits_reach_the_producer() -> None:
     assert spec.settings["retry.backoff.ms"] == 300
 
 
+@pytest.mark.parametrize(("words", "count"), [([], 1000), (["--rolls", "0"], None), (["--records", "7"], 7)])
+def test_a_producer_by_hand_ends_unless_no_end_is_asked_for(words: list[str], count: int | None) -> None:
+    spec = ProducerSpec.parse({**SHARED, **produce.spec_of(asked("produce", "--topic", "t", *words))})
+    assert spec.count == count
+
+
+def test_a_short_session_brings_heartbeats_that_fit_it() -> None:
+    spec = ConsumerSpec.parse({**SHARED, **consume.spec_of(asked("consume", "--topic", "t", "--session", "6000"))})
+    assert spec.heartbeat_ms == 2000
+
+
 def test_a_roll_is_sent_and_waited_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     now_s = [100.0]
     monkeypatch.setattr(producer.time, "monotonic", lambda: now_s[0])  # type: ignore[attr-defined]
@@ -114,7 +125,7 @@ def member(instance_id: str | None) -> Any:
 def test_nobody_is_pushed_out_of_a_group_by_accident() -> None:
     bench.refuse_members("g", [], instance_id="one", join=False)
     bench.refuse_members("g", [member(None), member("two")], instance_id="one", join=True)
-    with pytest.raises(UsageError, match="Group g is in use: it has 1 members"):
+    with pytest.raises(UsageError, match="Group g is in use: it has 1 member"):
         bench.refuse_members("g", [member(None)], instance_id=None, join=False)
     with pytest.raises(UsageError, match="has a living member with the instance id 'one'"):
         bench.refuse_members("g", [member("one")], instance_id="one", join=True)
