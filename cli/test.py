@@ -55,10 +55,16 @@ LINTERS = (
 # Program -> Debian package that has it.
 PROGRAMS = {"shellcheck": "shellcheck", "chromium": "chromium", "nft": "nftables"}
 TIER_FLAGS = ("--fast", "--all")
-# What needs no hosts runs in two lanes, side by side: a Spark session keeps one core busy. Hosts then have the machine
-# to themselves, as outages are measured there.
-LANE = ("tests/spark", "--ignore=tests/spark/histories")
-BESIDE = ("tests/unit", "tests/spark/histories")
+# What needs no hosts runs in two lanes, side by side: each keeps one core busy. The first has tests alone, the second
+# the linters, too. Hosts then have the machine to themselves, as outages are measured there.
+SPARK_LANES = (
+    ("tests/spark", "--ignore=tests/spark/histories"),
+    ("tests/unit", "tests/spark/histories"),
+)
+FAST_LANES = (
+    ("tests/unit/validate", "tests/unit/infra"),
+    ("tests/unit", "--ignore=tests/unit/validate", "--ignore=tests/unit/infra", "tests/spark/histories"),
+)
 AFTER = ("tests/system",)
 TIERS = {"fast": "not system and not spark and not browser and not long", "normal": "not long", "all": ""}
 
@@ -85,13 +91,11 @@ def run(arguments: argparse.Namespace) -> int:
     pytest = ["pytest", *(["-m", TIERS[arguments.tier]] if TIERS[arguments.tier] else [])]
     if words:
         return 0 if passes([*pytest, *words]) else EXIT_FAILED
-    runs = [*LINTERS, [*pytest, *BESIDE]]
-    if arguments.tier == "fast":
-        failed = [argv for argv in runs if not passes(argv)]
-    else:
-        with beside([*pytest, *LANE]) as lane:
-            failed = [argv for argv in runs if not passes(argv)]
-        failed += [] if lane.returncode == 0 else [[*pytest, *LANE]]
+    first, second = ([*pytest, *lane] for lane in (FAST_LANES if arguments.tier == "fast" else SPARK_LANES))
+    with beside(first) as lane:
+        failed = [argv for argv in (*LINTERS, second) if not passes(argv)]
+    failed += [] if lane.returncode == 0 else [first]
+    if arguments.tier != "fast":
         failed += [] if passes([*pytest, *AFTER]) else [[*pytest, *AFTER]]
     for argv in failed:
         print(f"Failed: {' '.join(argv)}", flush=True)

@@ -170,6 +170,19 @@ BROKEN: dict[str, tuple[Callable[[Path], None], tuple[str, ...]]] = {
     "faults are no JSON": (bad_faults, ("faults.jsonl",)),
 }
 
+# Damages that fit into one ledger, as each has a line of its own in what is said. The others stand alone: they end the
+# reading early, send it another way, or another's line would hold their words, too.
+TOGETHER: tuple[tuple[str, ...], ...] = (
+    (
+        "null producer", "null outcome", "acks two", "null end", "isolation dirty", "null group",
+        "reader dirty", "null seq_to", "transaction maybe", "probe maybe", "faults are no JSON",
+    ),
+    ("outcome maybe", "policy burn", "no offset", "no outcome of transactions", "no sink", "delivered truncated"),
+    ("no outcome", "no idempotent", "no isolation", "delivered is a text file"),
+    ("seq is text", "time is a flag", "no bounds"),
+    ("sent is no Parquet", "offset is a fraction"),
+)  # fmt: skip
+
 BAD_EXPECTATIONS: dict[str, dict[str, Any]] = {
     "unknown key": {"anomaly": {}},
     "unknown anomaly": {"anomalies": {"lossy": {"count": "0"}}},

@@ -16,6 +16,7 @@ from common.errors import EXIT_FAILED, EXIT_UNKNOWN, EXIT_USAGE
 from tests.spark.histories.broken import (
     BAD_EXPECTATIONS,
     BROKEN,
+    TOGETHER,
     as_others_write,
     garbled,
     sound,
@@ -25,7 +26,7 @@ from tests.spark.histories.broken import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 pytestmark = pytest.mark.spark
 
@@ -71,17 +72,44 @@ def call(ledger: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
 
 
-@pytest.mark.parametrize("name", BROKEN)
-def test_broken_says_what_to_do(said: Callable[..., tuple[int, str]], name: str, tmp_path: Path) -> None:
-    damage, words = BROKEN[name]
-    ledger = sound().write(tmp_path / "ledger")
-    damage(ledger)
-    code, text = said(ledger)
-    assert code == (EXIT_USAGE if name == "no such folder" else EXIT_UNKNOWN), text
-    assert not [word for word in words if word not in text], text
+def alone() -> list[Any]:
+    """A judgement for each is a long matrix, but for those that cannot share one."""
+    shared = {name for names in TOGETHER for name in names}
+    return [pytest.param(name, marks=[pytest.mark.long] if name in shared else []) for name in BROKEN]
+
+
+def refused(code: int, text: str, wanted: int = EXIT_UNKNOWN) -> None:
+    assert code == wanted, text
     assert re.search(r"Write|Name|Judge|Seal", text), f"nothing says what to do: {text}"
     assert "Traceback" not in text
     assert not re.search(r"^passed|^failed", text, re.MULTILINE)
+
+
+def untold(text: str, ledger: Path, names: Iterable[str]) -> list[str]:
+    """Damages whose words stand in no single line. The test's own name, in the ledger's path, says nothing."""
+    lines = text.replace(str(ledger.parent), "").splitlines()
+    return [name for name in names if not any(all(word in line for word in BROKEN[name][1]) for line in lines)]
+
+
+@pytest.mark.parametrize("name", alone())
+def test_broken_says_what_to_do(said: Callable[..., tuple[int, str]], name: str, tmp_path: Path) -> None:
+    ledger = sound().write(tmp_path / "ledger")
+    BROKEN[name][0](ledger)
+    code, text = said(ledger)
+    refused(code, text, EXIT_USAGE if name == "no such folder" else EXIT_UNKNOWN)
+    assert not untold(text, ledger, [name]), text
+
+
+@pytest.mark.parametrize("names", [pytest.param(names, id=f"{names[0]} ...") for names in TOGETHER])
+def test_broken_in_many_places_tells_of_each(
+    said: Callable[..., tuple[int, str]], names: tuple[str, ...], tmp_path: Path
+) -> None:
+    ledger = sound().write(tmp_path / "ledger")
+    for name in names:
+        BROKEN[name][0](ledger)
+    code, text = said(ledger)
+    refused(code, text)
+    assert not untold(text, ledger, names), text
 
 
 def test_each_exit_code_of_the_command(tmp_path: Path) -> None:

@@ -12,15 +12,30 @@ from cli import test as tiers
 ROOT = Path(__file__).resolve().parents[3]
 
 
-def test_every_test_runs_in_exactly_one_place() -> None:
-    apart = [word.removeprefix("--ignore=") for word in tiers.LANE if word.startswith("--")]
-    places = [word for word in (*tiers.LANE, *tiers.BESIDE, *tiers.AFTER) if not word.startswith("--")]
-    for path in (ROOT / "tests").rglob("test_*.py"):
-        name = path.relative_to(ROOT).as_posix()
-        runs = [place for place in places if name.startswith(f"{place}/")]
-        if any(name.startswith(f"{one}/") for one in apart):
-            runs.remove(tiers.LANE[0])
-        assert len(runs) == 1, name
+def runs_of(name: str, lane: tuple[str, ...]) -> bool:
+    """As pytest takes its words: folders, less those that are ignored."""
+    left_out = [word.removeprefix("--ignore=") for word in lane if word.startswith("--ignore=")]
+    folders = [word for word in lane if not word.startswith("--")]
+    return under(name, folders) and not under(name, left_out)
+
+
+def under(name: str, folders: list[str]) -> bool:
+    return any(name.startswith(f"{folder}/") for folder in folders)
+
+
+FILES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "tests").rglob("test_*.py"))
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_test_runs_in_exactly_one_place(name: str) -> None:
+    assert sum(runs_of(name, lane) for lane in (*tiers.SPARK_LANES, tiers.AFTER)) == 1
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_test_that_may_be_fast_runs_once_in_the_fast_tier(name: str) -> None:
+    """Hosts and a session of Spark are in none; the histories' own form is looked at without one."""
+    slow = under(name, ["tests/system", "tests/spark"]) and not under(name, ["tests/spark/histories"])
+    assert sum(runs_of(name, lane) for lane in tiers.FAST_LANES) == (0 if slow else 1)
 
 
 @pytest.mark.parametrize(("code", "word"), [(0, "passed"), (3, "FAILED")])
