@@ -246,7 +246,19 @@ def start_all() -> dict[str, subprocess.Popen[bytes]]:
     running = start_ground() | start_apis(APIS)
     running |= {name: begin(name, *argv) for name, argv in WORKERS.items()}
     wait_for_all()
+    until("Nova's and Cinder's services", all_report)
     return running
+
+
+def all_report() -> bool:
+    """What they said in an earlier life is too old to count."""
+    import openstack  # noqa: PLC0415 - there only
+
+    cloud = openstack.connect(cloud="test")
+    storage = cloud.block_storage.get("/os-services").json()["services"]
+    return all(
+        state == "up" for state in [one.state for one in cloud.compute.services()] + [it["state"] for it in storage]
+    )
 
 
 def wait_for_all() -> None:

@@ -16,7 +16,7 @@ class NoDisks(driver.VolumeDriver):  # type: ignore[misc]  # Cinder ships no typ
     def check_for_setup_error(self) -> None:
         """There is nothing to set up."""
 
-    def get_volume_stats(self, **_: Any) -> dict[str, Any]:
+    def get_volume_stats(self, *_: Any, **__: Any) -> dict[str, Any]:
         return {
             "volume_backend_name": "none",
             "vendor_name": "none",
