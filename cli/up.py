@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Any
 from cli.native import NativeFailed, is_ansible_routine, is_pong, is_pulumi_chatter, run_shown
 from cli.repair import repair
 from cli.stack import hosts_of, pulumi
-from cli.surroundings import DEFAULT_STACK, HOME, ROOT, checked_stack, lay_out
+from cli.surroundings import DEFAULT_STACK, HOME, ROOT, checked_stack, environment, lay_out
 from common.errors import EXIT_UNKNOWN, CommandFailed, KastellanError, UsageError
 from common.names import ROLE_KINDS
 from common.run import run as called
 from infra.providers.nspawn.leftovers import remove_strays
+from tools.pulumi import plugins
 from tools.pulumi.build import ensure_pulumi, is_built, on_path
 
 if TYPE_CHECKING:
@@ -203,6 +204,9 @@ def prepare(plan: StackPlan, *, cluster_too: bool = False) -> None:
     if cluster_too:
         tasks.append(Task("Spark's classes", "loading them beforehand, once, about a minute", spark_classes))
     run_together([*tasks, Task("Pulumi", hint, ensure_pulumi)])
+    if plan.provider in plugins.VERSIONS:
+        hint = "fetching it from Pulumi; where that is not reached, building it once, about 5 minutes"
+        run_together([Task("Pulumi's plugin", hint, lambda: plugins.ensure_plugin(plan.provider, environment()))])
 
 
 def spark_classes() -> str:

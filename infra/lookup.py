@@ -24,7 +24,7 @@ GENERAL = (
     (
         _NO_PLUGIN,
         "Pulumi's plugin for this cloud is not there.",
-        "Pulumi fetches it from its own site; or bring it: pulumi plugin install resource NAME VERSION --file FILE.",
+        "./kastellan up fetches or builds it; by hand: pulumi plugin install resource NAME VERSION --file FILE.",
     ),
     (
         _NO_REGION,

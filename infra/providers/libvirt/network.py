@@ -40,14 +40,16 @@ class Network(pulumi.ComponentResource):
                 dhcp={"enabled": False},
                 dns={"enabled": bool(cloud.name_servers)},
                 autostart=True,
-                opts=options(self),
+                opts=options(self, bounded=()),
             )
             self.network_name = network.name
         if cloud.pool:
             self.pool = cloud.pool
         else:
             target = {"path": f"{POOLS}/{cloud.label}"}
-            self.pool = libvirt.Pool("pool", name=cloud.label, type="dir", target=target, opts=options(self)).name
+            self.pool = libvirt.Pool(
+                "pool", name=cloud.label, type="dir", target=target, opts=options(self, bounded=())
+            ).name
         image = libvirt.Volume(
             "image",
             name=f"{cloud.label}-image",
@@ -55,7 +57,7 @@ class Network(pulumi.ComponentResource):
             source=cloud.image,
             format="qcow2",
             # The machines' disks lie over it: another image is for machines made from then on, in a stack of its own.
-            opts=options(self, ignore_changes=["source"]),
+            opts=options(self, bounded=(), ignore_changes=["source"]),
         )
         self.image_id = image.id
         self.register_outputs({})

@@ -38,7 +38,7 @@ class Network(pulumi.ComponentResource):
             self._groups[name] = self._group(name, opened)
         if cloud.spread in POLICIES:
             group = openstack.compute.ServerGroup(
-                "hosts", name=cloud.label, policies=POLICIES[cloud.spread], opts=options(self)
+                "hosts", name=cloud.label, policies=POLICIES[cloud.spread], opts=options(self, bounded=())
             )
             self.server_group_id = group.id
         self.register_outputs({})
@@ -78,7 +78,7 @@ class Network(pulumi.ComponentResource):
             name=f"{self._label}-{name}",
             description=f"Kastellan: {name}",
             tags=[self._label],
-            opts=options(self),
+            opts=options(self, bounded=("delete",)),
         )
         for door in opened:
             openstack.networking.SecGroupRule(
@@ -91,6 +91,6 @@ class Network(pulumi.ComponentResource):
                 remote_ip_prefix=door.source or None,
                 remote_group_id=None if door.source else group.id,
                 security_group_id=group.id,
-                opts=options(self),
+                opts=options(self, bounded=("delete",)),
             )
         return group

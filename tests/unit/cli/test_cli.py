@@ -21,7 +21,7 @@ from cli.stack import hosts_of
 from common.errors import CommandFailed, KastellanError, UsageError
 from common.run import run
 from infra.providers.nspawn.registry import StackRecord
-from tools.pulumi import build
+from tools.pulumi import build, golang
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -254,7 +254,7 @@ def test_the_users_own_pulumi_is_taken_if_it_will_do(
 def test_an_old_go_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str, good: bool) -> None:
     fake_program(tmp_path, "go", f"echo {version}")
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    assert (build.find_go() is not None) == good
+    assert (golang.find_go(golang.needed_go(build.CLI_MODULE)) is not None) == good
 
 
 def test_a_damaged_build_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,141 @@
+"""Whose plugin is used, and that a built one knows all that the program asks for."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from common.errors import KastellanError
+from tests.unit.infra import test_libvirt, test_openstack
+from tests.unit.infra.clouds import run_program
+from tools.pulumi import plugins
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ROOT = Path(__file__).resolve().parents[3]
+# Answers like Pulumi, and writes down what it was asked. Official plugins are there if the file `reachable` is.
+PULUMI = """#!/bin/sh
+here=$(dirname "$0")
+echo "$*" >> "$here/asked"
+case "$*" in
+*ls*) cat "$here/plugins" ;;
+*--file*) : ;;
+*) [ -e "$here/reachable" ] ;;
+esac
+"""
+
+
+class FakePulumi:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.environ = {**os.environ, "PATH": f"{folder}:/usr/bin:/bin"}
+        program = folder / "pulumi"
+        program.write_text(PULUMI)
+        program.chmod(0o755)
+        self.has([])
+
+    def has(self, found: list[dict[str, str]]) -> None:
+        (self.folder / "plugins").write_text(json.dumps(found))
+
+    def installed(self) -> list[str]:
+        lines = (self.folder / "asked").read_text().splitlines()
+        return [line for line in lines if line.startswith("plugin install")]
+
+
+@pytest.fixture
+def pulumi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakePulumi:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    return FakePulumi(folder)
+
+
+@pytest.fixture
+def build(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Builds that were begun."""
+    begun: list[str] = []
+
+    def pretend(name: str) -> None:
+        begun.append(name)
+        plugins.built_path(name).parent.mkdir(parents=True)
+        plugins.built_path(name).write_text("program")
+
+    monkeypatch.setattr(plugins, "_build", pretend)
+    return begun
+
+
+def test_what_pulumi_has_is_left_alone(pulumi: FakePulumi, build: list[str]) -> None:
+    pulumi.has([{"kind": "resource", "name": "openstack", "version": "5.5.3"}])
+    assert plugins.ensure_plugin("openstack", pulumi.environ) == "5.5.3, there before"
+    assert (pulumi.installed(), build) == ([], [])
+
+
+def test_another_version_is_not_what_is_needed(pulumi: FakePulumi, build: list[str]) -> None:
+    pulumi.has([{"kind": "resource", "name": "openstack", "version": "5.5.2"}, {"kind": "language", "name": "python"}])
+    (pulumi.folder / "reachable").touch()
+    assert plugins.ensure_plugin("openstack", pulumi.environ) == "5.5.3, Pulumi's own"
+    assert pulumi.installed() == ["plugin install --non-interactive resource openstack 5.5.3"]
+    assert build == []
+
+
+def test_where_pulumi_is_not_reached_it_is_built_once(pulumi: FakePulumi, build: list[str]) -> None:
+    assert plugins.ensure_plugin("openstack", pulumi.environ) == "5.5.3, built from Go modules"
+    assert plugins.ensure_plugin("openstack", pulumi.environ) == "5.5.3, built before"
+    assert build == ["openstack"]
+    handed_over = f"--file {plugins.built_path('openstack')} --reinstall"
+    assert [line.partition(" openstack 5.5.3")[2].strip() for line in pulumi.installed()] == [
+        "",
+        handed_over,
+        handed_over,
+    ]
+
+
+def test_a_plugin_that_cannot_be_built_is_asked_for(pulumi: FakePulumi, build: list[str]) -> None:
+    with pytest.raises(KastellanError) as refusal:
+        plugins.ensure_plugin("aws", pulumi.environ)
+    assert "pulumi plugin install resource aws 7.51.1 --file FILE" in refusal.value.resolution
+    assert build == []
+
+
+def test_versions_are_those_of_the_packages() -> None:
+    text = (ROOT / "requirements-clouds.in").read_text()
+    assert dict(re.findall(r"^pulumi-(\w+) == (\S+)$", text, re.MULTILINE)) == plugins.VERSIONS
+    for name in plugins.BUILT_HERE:
+        table = json.loads((plugins.SOURCES / name / "table.json").read_text())
+        assert (table["name"], table["version"]) == (name, plugins.VERSIONS[name])
+
+
+@pytest.mark.parametrize("name", plugins.BUILT_HERE)
+def test_a_built_plugin_knows_all_that_the_program_uses(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LIBVIRT_DEFAULT_URI", "qemu:///system")
+    module = {"openstack": test_openstack, "libvirt": test_libvirt}[name]
+    monkeypatch.setattr("infra.providers.libvirt.lookups.run", lambda *_, **__: "[]")
+    seen = module.cloud()
+    run_program(seen, module.described(), tmp_path)
+    used = {request.type for request in seen.requests.values() if request.type.startswith(f"{name}:")}
+    table = json.loads((plugins.SOURCES / name / "table.json").read_text())
+    assert used
+    assert used <= set(table["resources"].values())
+    assert {word for word, _ in seen.asked} <= {token.rpartition(":")[2] for token in table["functions"].values()}
+
+
+def test_a_change_of_what_goes_in_makes_another_build(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    import shutil  # noqa: PLC0415 - beside its only use
+
+    path: Callable[[str], Path] = plugins.built_path
+    before = {name: path(name) for name in plugins.BUILT_HERE}
+    shutil.copytree(plugins.SOURCES, tmp_path / "sources")
+    monkeypatch.setattr(plugins, "SOURCES", tmp_path / "sources")
+    assert {name: path(name) for name in plugins.BUILT_HERE} == before
+    (tmp_path / "sources/libvirt/table.json").write_text("{}")
+    assert path("openstack") == before["openstack"]
+    assert path("libvirt") != before["libvirt"]

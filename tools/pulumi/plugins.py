@@ -1,0 +1,98 @@
+"""Pulumi's plugins for clouds: Pulumi's own release where it can be fetched, else built from Go modules.
+
+Built ones know what this repository's program uses of a cloud, no more: `tools/pulumi-plugins/` says how.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from common.cache import cache_dir
+from common.errors import CommandFailed
+from common.lock import locked
+from common.run import run
+from tools.pulumi.golang import builder
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# Provider -> version of its Python package, which asks for just that plugin.
+VERSIONS = {"openstack": "5.5.3", "libvirt": "0.5.4", "aws": "7.51.1"}
+SOURCES = Path(__file__).resolve().parents[1] / "pulumi-plugins"
+BUILT_HERE = ("openstack", "libvirt")
+LIST_TIMEOUT_S = 60
+# Some are hundreds of megabytes.
+INSTALL_TIMEOUT_S = 900
+
+
+def ensure_plugin(name: str, environ: Mapping[str, str]) -> str:
+    """Make sure that the Pulumi of `environ` has it; says whose it is."""
+    version = VERSIONS[name]
+    if is_there(name, environ):
+        return f"{version}, there before"
+    if shutil.which(f"pulumi-resource-{name}", path=environ["PATH"]):
+        return "on PATH"
+    with locked(cache_dir() / "tools" / f"plugin-{name}.lock"):
+        if built_path(name).is_file():
+            _hand_over(name, environ)
+            return f"{version}, built before"
+        try:
+            _install(name, environ)
+        except CommandFailed:
+            if name not in BUILT_HERE:
+                raise
+        else:
+            return f"{version}, Pulumi's own"
+        _build(name)
+        _hand_over(name, environ)
+        return f"{version}, built from Go modules"
+
+
+def is_there(name: str, environ: Mapping[str, str]) -> bool:
+    plugins: list[dict[str, Any]] = json.loads(
+        run(["pulumi", "plugin", "ls", "--json"], timeout_s=LIST_TIMEOUT_S, env=environ)
+    )
+    return any(
+        (it["kind"], it["name"], it.get("version", "").removeprefix("v")) == ("resource", name, VERSIONS[name])
+        for it in plugins
+    )
+
+
+def built_path(name: str) -> Path:
+    """Its folder's name is made of all that goes in, so that a change here makes another."""
+    sources = sorted(path for path in SOURCES.rglob("*") if path.suffix in {".go", ".json", ".mod", ".sum"})
+    others = {SOURCES / other for other in BUILT_HERE if other != name}
+    recipe = hashlib.sha256(b"".join(path.read_bytes() for path in sources if path.parent not in others))
+    folder = f"plugin-{name}-{VERSIONS[name]}-{recipe.hexdigest()[:12]}"
+    return cache_dir() / "tools" / folder / f"pulumi-resource-{name}"
+
+
+def _install(name: str, environ: Mapping[str, str], *words: str) -> None:
+    run(
+        ["pulumi", "plugin", "install", "--non-interactive", "resource", name, VERSIONS[name], *words],
+        timeout_s=INSTALL_TIMEOUT_S,
+        env=environ,
+        resolution=f"Pulumi fetches it from its own site; or bring it: pulumi plugin install resource {name}"
+        f" {VERSIONS[name]} --file FILE.",
+    )
+
+
+def _hand_over(name: str, environ: Mapping[str, str]) -> None:
+    """As if it were the official one. Half-installed ones are not listed, and would be in the way."""
+    _install(name, environ, "--file", str(built_path(name)), "--reinstall")
+
+
+def _build(name: str) -> None:
+    target = built_path(name)
+    work = cache_dir() / "build" / f"plugin-{name}"
+    half = target.parent.with_name(f"{target.parent.name}.half")
+    shutil.rmtree(half, ignore_errors=True)
+    half.mkdir(parents=True)
+    go = builder(work, SOURCES, f"Pulumi's plugin for {name}")
+    go.build(SOURCES, f"./{name}", half / target.name, "-s -w")
+    half.rename(target.parent)
+    shutil.rmtree(work)
