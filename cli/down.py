@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 HELP = "remove a stack's hosts, disks and state"
-KEPT = "runs"
+KEPT = ("runs", "shared")  # what was proven; of a stack with Spark the ledgers lie in the folder its hosts share
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -105,5 +105,7 @@ def remove_state(folder: Path, *, purge: bool) -> None:
 
 
 def state_of(folder: Path, *, purge: bool) -> list[Path]:
-    """What of it `down` removes."""
-    return [entry for entry in folder.iterdir() if entry.name != KEPT or purge] if folder.exists() else []
+    """What of it `down` removes: what was proven stays, where something was."""
+    if not folder.exists():
+        return []
+    return [entry for entry in folder.iterdir() if purge or entry.name not in KEPT or not any(entry.iterdir())]

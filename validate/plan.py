@@ -63,8 +63,8 @@ class Wish:
 
     def check(self) -> None:
         for name, value in asdict(self).items():
-            if value is not None and value <= 0:
-                raise UsageError(f"{name} is {value}.", resolution="Everything here is above 0.")
+            if value is not None and not (math.isfinite(value) and value > 0):
+                raise UsageError(f"{name} is {value}.", resolution="Everything here is a number above 0.")
 
 
 def varint_bytes(value: int) -> int:

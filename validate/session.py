@@ -74,6 +74,7 @@ def java_version(text: str) -> int | None:
 
 def check_master(master: str) -> str | None:
     """This machine's address as a standalone master sees it. One that does not answer would cost minutes of retries."""
+    failure: object = "no HOST:PORT in it"
     for address in (
         re.findall(r"([^/,\s]+:\d+)", master.removeprefix("spark://")) if master.startswith("spark://") else []
     ):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import stat
 import threading
 import tomllib
 from dataclasses import asdict, dataclass, field
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from validate.scenario import Scenario
 
 ROOT = Path(__file__).resolve().parents[2]
+SHARED = ("ledger", "findings")  # what Spark's executors read and write
 NOT_APPLICABLE = "not-applicable"
 # Of security checks alone: failed, with a reason why it may.
 WAIVED = "waived"
@@ -28,6 +30,12 @@ ORDER = (NOT_APPLICABLE, "passed", "unknown", "failed")
 def worst(verdicts: list[str]) -> str:
     """failed, then unknown, then passed; what does not apply says nothing."""
     return max(verdicts, key=ORDER.index, default="unknown")
+
+
+def _make_for_group(folder: Path) -> None:
+    """Executors are another user, of the group that the shared folder hands down."""
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(stat.S_IMODE(folder.stat().st_mode) | 0o775)
 
 
 @dataclass
@@ -72,6 +80,7 @@ class RunFolder:
     ) -> None:
         """`shared`: a folder that Spark's executors see as well; what they read and write lies there."""
         self.path, self.run_id, self.seed = path, run_id, seed
+        self._shared = None if shared is None else shared.absolute() / run_id
         self.entries: list[Entry] = []
         self.checks: list[dict[str, Any]] = []
         """The security checks, each as validate.security.run tells it."""
@@ -86,10 +95,11 @@ class RunFolder:
             "reasons": [],
         }
         path.mkdir(parents=True)
-        if shared is not None:
-            for kind in ("ledger", "findings"):
-                (shared / run_id / kind).mkdir(parents=True)
-                (path / kind).symlink_to(shared.resolve() / run_id / kind)
+        if self._shared is not None:
+            _make_for_group(self._shared)
+            for kind in SHARED:
+                _make_for_group(self._shared / kind)
+                (path / kind).symlink_to(self._shared / kind)
         self._lock = threading.Lock()
         self._log = (path / "run.log").open("a", encoding="utf-8")
 
@@ -119,10 +129,18 @@ class RunFolder:
         return entry
 
     def folder(self, kind: str, scenario: str = "") -> Path:
-        """As the executors know it, where it is shared."""
-        made = (self.path / kind).resolve() / scenario
-        made.mkdir(parents=True, exist_ok=True)
+        made = self.place(kind, scenario)
+        if self._shared is not None and kind in SHARED:
+            _make_for_group(made)
+        else:
+            made.mkdir(parents=True, exist_ok=True)
         return made
+
+    def place(self, kind: str, scenario: str = "") -> Path:
+        """As the executors know it, where it is shared."""
+        if self._shared is not None and kind in SHARED:
+            return self._shared / kind / scenario
+        return (self.path / kind).resolve() / scenario
 
     def say(self, text: str, *, quiet: bool = False) -> None:
         """To run.log with its time, and to the terminal unless it is detail."""

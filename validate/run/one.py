@@ -239,7 +239,7 @@ def _judge(context: Context, scenario: Scenario, entry: Entry, place: Workplace,
     problems = [*back.problems, *(_replicas(context, scenario, ledger) if scenario.expect.replicas else ())]
     for problem in problems:
         entry.settle("unknown", problem)
-    findings = (context.folder.path / "findings").resolve() / scenario.id
+    findings = context.folder.place("findings", scenario.id)
     summary = judge.judge_ledger(spark, ledger, None, findings)
     verdicts = context.folder.folder("verdicts")
     (verdicts / f"{scenario.id}.json").write_text(json.dumps(summary.to_json(), indent=1) + "\n", encoding="utf-8")

@@ -107,7 +107,8 @@ class Workloads:
         self.all: list[Workload] = []
 
     def start(self, kind: str, name: str, **more: Any) -> Workload:
-        spec = self._ledger / f"spec-{name}.json"
+        # Beside the logs: it holds a password, and the ledger may be shared with other machines.
+        spec = self._logs / f"spec-{self._ledger.name}-{name}.json"
         content = json.dumps({**self._shared, "name": name, "ledger": str(self._ledger), **more})
         descriptor = os.open(spec, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
@@ -197,7 +198,7 @@ class Workloads:
         for one in self.all:
             if one.process.poll() is None:
                 one.kill()
-        for spec in self._ledger.glob("spec-*.json"):
+        for spec in self._logs.glob(f"spec-{self._ledger.name}-*.json"):
             spec.unlink(missing_ok=True)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import importlib
-import os
 import random
 import shlex
 import signal
@@ -158,7 +157,7 @@ def shared_folder(wish: Wish) -> Path | None:
         )
     if not place.is_dir():
         raise UsageError(f"There is no folder {str(place)!r}.", resolution="Make or mount it, on every worker too.")
-    return place.resolve()
+    return place.absolute()  # not resolved: other machines know it by this name
 
 
 def _folder(cluster: Cluster, wish: Wish, shared: Path | None) -> RunFolder:
@@ -168,14 +167,15 @@ def _folder(cluster: Cluster, wish: Wish, shared: Path | None) -> RunFolder:
     run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-s{seed}"
     path = (wish.out or cluster.state_dir / "runs") / run_id
     suite = None if wish.ids or wish.checks else wish.suite
-    if shared is not None:
-        os.umask(0o002)  # executors are another user, of the group that the shared folder hands down
     return RunFolder(path, run_id=run_id, seed=seed, suite=suite, command=list(wish.command), shared=shared)
 
 
 def _again(wish: Wish, one: Scenario, seed: int) -> str:
     consent = ["--allow-faults"] if wish.allow_faults else []
-    words = ["python", "-m", "validate", "run", *wish.where, "--scenario", one.id, "--seed", str(seed), *consent]
+    spark = ["--spark-master", wish.spark_master] if wish.spark_master else []
+    place = ["--ledger", wish.ledger] if wish.ledger else []
+    words = ["python", "-m", "validate", "run", *wish.where, "--scenario", one.id, "--seed", str(seed)]
+    words += [*spark, *place, *consent]
     return shlex.join(words)
 
 

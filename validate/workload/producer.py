@@ -199,7 +199,7 @@ class Sending:
         self._fatal: str | None = None
         self.errors: deque[str] = deque(maxlen=100)
         heard: dict[str, Any] = {"error_cb": self._on_error} | (self.hooks.settings if self.hooks else {})
-        self._producer = Producer({**for_producer(spec), **heard}, logger=SILENT)
+        self._producer = Producer({**for_producer(spec, sum(self._room)), **heard}, logger=SILENT)
 
     @property
     def in_flight(self) -> int:

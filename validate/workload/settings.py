@@ -64,7 +64,9 @@ def never_again(timeout_ms: int) -> dict[str, Any]:
     return {"retry.backoff.ms": later_ms, "retry.backoff.max.ms": later_ms}
 
 
-def for_producer(spec: ProducerSpec) -> dict[str, Any]:
+def for_producer(spec: ProducerSpec, room: int = 0) -> dict[str, Any]:
+    """`room`: how many may be under way, where the least of each partition comes to more than was asked for."""
+    waiting = max(spec.waiting_records, room) + spec.block_records
     settings: dict[str, Any] = {
         **COMMON,
         "acks": spec.acks,
@@ -77,10 +79,8 @@ def for_producer(spec: ProducerSpec) -> dict[str, Any]:
         "batch.num.messages": max(10_000, spec.batch_bytes // int(spec.mean_bytes)),
         "compression.type": spec.compression,
         # Never full: the loop waits before that (a full queue would be a refusal that the cluster had no part in).
-        "queue.buffering.max.messages": spec.waiting_records + spec.block_records + 1,
-        "queue.buffering.max.kbytes": max(
-            65_536, (spec.waiting_records + spec.block_records) * int(spec.mean_bytes + 128) // 512
-        ),
+        "queue.buffering.max.messages": waiting + 1,
+        "queue.buffering.max.kbytes": max(65_536, waiting * int(spec.mean_bytes + 128) // 512),
         "statistics.interval.ms": 0,
     }
     if spec.answer_timeout_ms is not None:

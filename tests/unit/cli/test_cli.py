@@ -183,8 +183,9 @@ def test_a_program_that_hangs_and_will_not_end_is_ended(monkeypatch: pytest.Monk
 
 
 def test_down_keeps_reports_unless_told(tmp_path: Path) -> None:
-    for name in ("runs", "pki"):
+    for name in ("runs", "pki", "shared"):
         (tmp_path / "local" / name).mkdir(parents=True)
+    (tmp_path / "local/runs/one").mkdir()
     (tmp_path / "local/known_hosts").touch()
     down.remove_state(tmp_path / "local", purge=False)
     assert [path.name for path in (tmp_path / "local").iterdir()] == ["runs"]
@@ -388,7 +389,7 @@ def test_an_interrupted_stack_is_told_from_one_that_is_not_up(monkeypatch: pytes
 
 def test_down_has_nothing_to_do_where_only_reports_are_left(tmp_path: Path) -> None:
     assert down.state_of(tmp_path / "never", purge=False) == []
-    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs/one").mkdir(parents=True)
     assert down.state_of(tmp_path, purge=False) == []
     assert down.state_of(tmp_path, purge=True) == [tmp_path / "runs"]
     (tmp_path / "version").touch()

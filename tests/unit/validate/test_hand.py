@@ -125,7 +125,7 @@ def member(instance_id: str | None) -> Any:
 def test_nobody_is_pushed_out_of_a_group_by_accident() -> None:
     bench.refuse_members("g", [], instance_id="one", join=False)
     bench.refuse_members("g", [member(None), member("two")], instance_id="one", join=True)
-    with pytest.raises(UsageError, match="Group g is in use: it has 1 member"):
+    with pytest.raises(UsageError, match=r"Group g is in use: it has 1 member\."):
         bench.refuse_members("g", [member(None)], instance_id=None, join=False)
     with pytest.raises(UsageError, match="has a living member with the instance id 'one'"):
         bench.refuse_members("g", [member("one")], instance_id="one", join=True)

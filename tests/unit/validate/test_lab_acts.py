@@ -52,7 +52,7 @@ def players(found: scenarios.Scenario, folder: Path, monkeypatch: pytest.MonkeyP
 
 
 def told(folder: Path, name: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((folder / "ledger" / f"spec-{name}.json.told").read_text(encoding="utf-8"))
+    found: dict[str, Any] = json.loads((folder / f"spec-ledger-{name}.json.told").read_text(encoding="utf-8"))
     return found
 
 

@@ -67,6 +67,7 @@ def test_the_verb(capsys: pytest.CaptureFixture[str]) -> None:
     assert (told["topics"], told["partitions"]) == (1, 192)
     assert main(["plan", "--records", "nan"]) == 64
     assert main(["plan", "--records", "0"]) == 64
+    assert main(["plan", "--records", "5", "--partition-gib", "nan"]) == 64
     with pytest.raises(UsageError, match="cores is 0"):
         plan.plan(plan.Wish(5, cores=0))
 

@@ -138,7 +138,7 @@ def test_a_workload_that_is_killed_is_told_with_the_signal(tmp_path: Path, monke
     made = workloads(tmp_path / "ledger")
     started = made.start("producer", "writer-1")
     made.check()
-    assert oct((tmp_path / "ledger" / "spec-writer-1.json").stat().st_mode)[-3:] == "600"
+    assert oct((tmp_path / "ledger" / "spec-ledger-writer-1.json").stat().st_mode)[-3:] == "600"
     started.process.kill()
     started.process.wait()
     assert "died with signal 9" in died(made)

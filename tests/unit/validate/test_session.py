@@ -63,6 +63,11 @@ def test_a_master_that_does_not_answer_is_told_at_once() -> None:
             session.check_master(f"spark://127.0.0.1:{port}")
 
 
+def test_a_master_without_a_port_is_told() -> None:
+    with pytest.raises(UnreadableError, match="spark://somewhere cannot be reached"):
+        session.check_master("spark://somewhere")
+
+
 def test_one_of_two_masters_is_enough() -> None:
     with socket.socket() as dead, socket.create_server(("127.0.0.1", 0)) as alive:
         dead.bind(("127.0.0.1", 0))

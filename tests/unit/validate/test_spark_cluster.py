@@ -219,10 +219,9 @@ def test_executors_of_the_folders_group_may_write_beside_the_driver(tmp_path: Pa
         made = runner._folder(cluster, Wish(suite="load", ids=()), tmp_path / "shared")
         ledger = made.folder("ledger", "baseline")
         assert [path.stat().st_mode & 0o777 for path in (ledger, *list(ledger.parents)[:2])] == [0o775] * 3
-        own = runner._folder(cluster, Wish(suite="load", ids=(), out=tmp_path / "own"), None)
-        assert own.path.is_dir()
+        assert made.folder("logs").stat().st_mode & 0o777 == 0o700, "nobody else of that group has to see the rest"
     finally:
-        os.umask(before)
+        assert os.umask(before) == 0o077, "it would be the mode of all that follows"
 
 
 def test_a_shared_ledger_is_named_as_executors_know_it_and_found_from_the_run(tmp_path: Path) -> None:

@@ -146,6 +146,8 @@ def test_settings_are_written_out_and_the_users_own_win() -> None:
         "what is not tried again must not be resent uncounted"
     )
     assert settings["queue.buffering.max.messages"] > made.waiting_records
+    many = made.waiting_records * 3  # so many partitions that the least of each is more than was asked for
+    assert for_producer(made, many)["queue.buffering.max.messages"] > many
     assert for_consumer(spec.ConsumerSpec.parse({**GIVEN, "group": "g"}))["enable.auto.commit"] is False
 
 
