@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import SparkSession
 
 from common.errors import UnreadableError
+from common.wait import wait_until
 from validate import spark_home
 from validate.pack import ZIP, is_remote, pack_modules
 
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 LEAST_JAVA = 17  # Spark 4 starts on nothing older
+EXECUTORS_S = 30.0  # a cluster that gives none before it has work (or is full) has its load dealt out by its least
+SETTLED_S = 2.0
 REACH_TIMEOUT_S = 5.0
 SMALL_BYTES = 4 * 1024 * 1024  # about a hundred thousand records
 # One shuffle partition holds about so much of a ledger on disk: unpacked and joined it fits a task's memory.
@@ -214,7 +218,23 @@ def start(
             raise _not_started(error, noise.read().decode(errors="replace"), master) from error
     if is_remote(master):
         _hand_out(started)
+        if sends:
+            _await_executors(started)
     return started
+
+
+def _await_executors(spark: SparkSession) -> None:
+    """A load is dealt out by the cores that are there, and a standalone cluster's come one after another."""
+    seen, since_s = 0, time.monotonic()
+
+    def settled() -> bool:
+        nonlocal seen, since_s
+        there = spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size() - 1  # noqa: SLF001  the driver is one too
+        if there != seen:
+            seen, since_s = there, time.monotonic()
+        return seen > 0 and time.monotonic() - since_s > SETTLED_S
+
+    wait_until(settled, timeout_s=EXECUTORS_S, every_s=0.2)
 
 
 def _hand_out(spark: SparkSession) -> None:

@@ -122,6 +122,11 @@ class Started:
     def __init__(self) -> None:
         self.sparkContext = self
         self.files: list[Path] = []
+        self.registered = iter([1, 2, 2, 3])  # the driver, then one executor after another
+        self._jsc = SimpleNamespace(sc=lambda: SimpleNamespace(getExecutorMemoryStatus=lambda: self))
+
+    def size(self) -> int:
+        return next(self.registered, 3)
 
     def addPyFile(self, path: str) -> None:  # noqa: N802  Spark's name
         self.files.append(Path(path))
@@ -168,9 +173,11 @@ def test_a_session_on_a_cluster_hands_our_modules_out(builder: Builder) -> None:
     assert "spark.local.dir" not in builder.settings
 
 
-def test_what_may_send_is_never_tried_twice(builder: Builder) -> None:
+def test_what_may_send_is_never_tried_twice(builder: Builder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "SETTLED_S", 0.5)
     with socket.create_server(("127.0.0.1", 0)) as master:
         session.start(master=f"spark://127.0.0.1:{master.getsockname()[1]}", sends=True)
+    assert next(builder.started.registered, None) is None, "cores that come later would have no share"
     assert builder.settings["spark.task.maxFailures"] == "1"
     assert builder.settings["spark.speculation"] == "false"
 
