@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from common.wait import wait_until
-from tests.system.clouds.debian_openstack.cloud import DebianOpenStack, debian_openstack
+from tests.system.clouds.debian_openstack.cloud import DebianOpenStack, complaints, debian_openstack
 from tests.system.lab import Lab, mentioning, new_lab
 from tests.unit.infra.test_openstack import described
 from tools.pulumi.plugins import ensure_plugin
@@ -36,11 +36,9 @@ class Cloud:
     def __init__(self, lab: Lab, openstack: DebianOpenStack) -> None:
         self.lab = lab
         self.openstack = openstack
-        self.environ = {
-            **lab.native_environ(),
-            **openstack.environ,
-            "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
-        }
+        # What the caller's shell knows of a cloud of their own must not get in.
+        native = {name: value for name, value in lab.native_environ().items() if not name.startswith("OS_")}
+        self.environ = {**native, **openstack.environ, "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true"}
         print(f"Plugin: {ensure_plugin('openstack', self.environ)}")
         self.describe(4)
         self.pulumi("stack", "init", STACK)
@@ -57,7 +55,8 @@ class Cloud:
             self.openstack.argv("pulumi", *words, "--non-interactive"), cwd=self.lab.folder, env=self.environ,
             capture_output=True, text=True, timeout=UP_TIMEOUT_S, check=False, stdin=subprocess.DEVNULL,
         )  # fmt: skip
-        assert not check or done.returncode == 0, f"{words}\n{done.stdout}\n{done.stderr}"
+        if check and done.returncode != 0:
+            pytest.fail(f"{words}\n{done.stdout}\n{done.stderr}\n{complaints(self.openstack.upper)}")
         return done
 
     def up(self, *words: str, check: bool = True) -> Any:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 CLOUDS: dict[str, Any] = {"openstack": test_openstack, "aws": test_aws, "libvirt": test_libvirt}
 DATA = {"openstack": "Volume broker-1", "aws": "Volume broker-1", "libvirt": "Volume broker-1-data"}
 MACHINE = {"openstack": "Instance broker-1", "aws": "Instance broker-1", "libvirt": "Domain broker-1"}
-OURS = ("kastellan:", "pulumi-python:")
+OURS = ("kastellan:", "pulumi-python:", "pulumi:")
 
 
 @pytest.fixture(params=CLOUDS)

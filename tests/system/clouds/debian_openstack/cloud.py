@@ -8,7 +8,6 @@ import json
 import os
 import select
 import shutil
-import signal
 import subprocess
 import tempfile
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from common.cache import cache_dir
 from common.lock import locked
 from common.run import run
+from common.wait import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -38,6 +38,8 @@ NAMESPACES = ("--mount", "--propagation", "private", "--pid", "--fork", "--kill-
 BUILD_TIMEOUT_S = 1800
 START_TIMEOUT_S = 400
 ASK_TIMEOUT_S = 120
+GONE_TIMEOUT_S = 60
+SHOWN_ERRORS = 3
 SDK = "import json, openstack; cloud = openstack.connect(cloud='test'); print(json.dumps({}))"
 
 
@@ -124,7 +126,7 @@ def enter(layers: Sequence[Path], upper: Path) -> list[str]:
 @contextlib.contextmanager
 def debian_openstack() -> Iterator[DebianOpenStack]:
     layers = ensure_layers()
-    upper = Path(tempfile.mkdtemp(prefix="kastellan-cloud-", dir="/var/tmp"))
+    upper = Path(tempfile.mkdtemp(prefix="kastellan-cloud-", dir="/var/tmp"))  # an overlay needs a disk
     argv = ["unshare", *NAMESPACES, "--net", *enter(layers, upper), "python3", "/kastellan/inside.py", "serve"]
     process = subprocess.Popen(
         argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, start_new_session=True
@@ -132,12 +134,29 @@ def debian_openstack() -> Iterator[DebianOpenStack]:
     try:
         assert process.stdout is not None
         ready, _, _ = select.select([process.stdout], [], [], START_TIMEOUT_S)
-        said = process.stdout.readline() if ready else "nothing"
-        assert said.startswith("ready"), f"{said}; logs were in {upper}/upper/kastellan/logs"
-        print(f"Debian's OpenStack: {said.strip()}")
+        said = process.stdout.readline().strip() if ready else ""
+        assert said.startswith("ready"), f"{said or 'nothing said'}\n{complaints(upper)}"
+        print(f"Debian's OpenStack: {said}")
         yield DebianOpenStack(process, upper, layers[0] / "etc/openstack/clouds.yaml")
+    except BaseException:
+        print(complaints(upper))
+        raise
     finally:
-        # The first process of its namespace takes all others with it, and the mounts.
-        process.send_signal(signal.SIGKILL)
+        # The first process of its namespace takes all others with it, and the mounts; that takes a moment.
+        process.kill()
         process.wait()
-        shutil.rmtree(upper, ignore_errors=True)
+        assert wait_until(lambda: is_gone(upper), timeout_s=GONE_TIMEOUT_S), f"{upper} cannot be removed"
+
+
+def complaints(upper: Path) -> str:
+    """What its services call an error, as the logs go with the folder."""
+    found = []
+    for log in sorted((upper / "upper/kastellan/logs").glob("*.log")):
+        lines = [line for line in log.read_text(errors="replace").splitlines() if " ERROR " in line]
+        found += [f"{log.name}: {line[:300]}" for line in lines[-SHOWN_ERRORS:]]
+    return "\n".join(found) or "no errors in its logs"
+
+
+def is_gone(folder: Path) -> bool:
+    shutil.rmtree(folder, ignore_errors=True)
+    return not folder.exists()
