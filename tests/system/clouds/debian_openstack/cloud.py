@@ -129,7 +129,7 @@ def debian_openstack() -> Iterator[DebianOpenStack]:
     upper = Path(tempfile.mkdtemp(prefix="kastellan-cloud-", dir="/var/tmp"))  # an overlay needs a disk
     argv = ["unshare", *NAMESPACES, "--net", *enter(layers, upper), "python3", "/kastellan/inside.py", "serve"]
     process = subprocess.Popen(
-        argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, start_new_session=True
+        argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
     )
     try:
         assert process.stdout is not None

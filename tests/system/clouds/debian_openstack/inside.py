@@ -366,7 +366,7 @@ def serve() -> None:
     began_s = time.monotonic()
     start_all()
     print(f"ready after {time.monotonic() - began_s:.0f} s", flush=True)
-    signal.pause()
+    sys.stdin.read()  # its end is the end of whoever started this, also when they were killed
 
 
 if __name__ == "__main__":
