@@ -223,6 +223,12 @@ def start(
     return started
 
 
+def is_open(spark: SparkSession) -> bool:
+    """Whether what driver and executors of a cluster say to each other can be read on the way."""
+    settings = spark.sparkContext.getConf()
+    return "true" not in {settings.get("spark.network.crypto.enabled"), settings.get("spark.ssl.rpc.enabled")}
+
+
 def _await_executors(spark: SparkSession) -> None:
     """A load is dealt out by the cores that are there, and a standalone cluster's come one after another."""
     seen, since_s = 0, time.monotonic()

@@ -6,6 +6,7 @@ import socket
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from validate.pack import is_remote
 from validate.plan import LEDGER_BYTES
 from validate.workload.clock import Clock
 
@@ -42,6 +43,8 @@ class Context:
 
             size = max(LARGE_BYTES, int(self.records * LEDGER_BYTES)) if self.large else PACED_BYTES
             self._spark = session.start(master=self.spark_master, size_bytes=size, jars=readback.jars(), sends=True)
+            if is_remote(self.spark_master) and session.is_open(self._spark):
+                self.folder.say(OPEN)
         return self._spark
 
     def close(self) -> None:
@@ -68,6 +71,10 @@ class Context:
         return f"{self.folder.run_id}.{self.number}"
 
 
+OPEN = (
+    "Logins of Kafka's clients go to Spark's executors in clear: set spark.authenticate and "
+    "spark.network.crypto.enabled in its spark-defaults.conf, on both sides."
+)
 # What a paced scenario leaves is just too much for a session that interprets its plans instead of compiling them.
 PACED_BYTES = 8 * 1024 * 1024
 LARGE_BYTES = 256 * 1024 * 1024

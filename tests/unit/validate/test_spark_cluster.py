@@ -173,6 +173,17 @@ def test_a_session_on_a_cluster_hands_our_modules_out(builder: Builder) -> None:
     assert "spark.local.dir" not in builder.settings
 
 
+@pytest.mark.parametrize(("settings", "is_open"), [
+    ({}, True),
+    ({"spark.network.crypto.enabled": "false"}, True),
+    ({"spark.network.crypto.enabled": "true"}, False),
+    ({"spark.ssl.rpc.enabled": "true"}, False),
+])  # fmt: skip
+def test_a_cluster_that_can_be_listened_to_is_told(settings: dict[str, str], is_open: bool) -> None:
+    spark: Any = SimpleNamespace(sparkContext=SimpleNamespace(getConf=lambda: settings))
+    assert session.is_open(spark) is is_open
+
+
 def test_what_may_send_is_never_tried_twice(builder: Builder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session, "SETTLED_S", 0.5)
     with socket.create_server(("127.0.0.1", 0)) as master:
