@@ -26,12 +26,16 @@ PACKAGES = ("confluent-kafka", "pyarrow")
 # Of PySpark's package: what a master, a worker and an executor run.
 PARTS = ("bin", "jars", "python", "sbin")
 MARKER = "unpacked"
+# Of a file that may be run (and of folders), and of another: those of .venv follow whoever's umask made it.
+MODES = {True: 0o755, False: 0o644}
 
 
 def ensure() -> dict[str, str | bool]:
     """Two callers at once pack once; a tar under its final name is whole."""
     versions = {name: importlib.metadata.version(name) for name in (SPARK, *PACKAGES)}
-    recipe = json.dumps([versions, PARTS, platform.python_version_tuple()[:2], platform.machine()])
+    recipe = json.dumps(
+        [versions, PARTS, sorted(MODES.values()), platform.python_version_tuple()[:2], platform.machine()]
+    )
     name = f"spark-{versions[SPARK]}-{hashlib.sha256(recipe.encode()).hexdigest()[:12]}"
     folder = cache_dir() / "spark"
     folder.mkdir(parents=True, exist_ok=True)
@@ -63,15 +67,26 @@ def _files(name: str) -> list[importlib.metadata.PackagePath]:
 
 
 def write(target: Path, found: Iterator[tuple[str, Path]]) -> None:
-    """Owners and times are left out; the marker comes last, so that what was broken off is seen to be."""
+    """Nothing of this machine but contents; the marker comes last, so that what was broken off is seen to be."""
+    folders: set[Path] = set()
     with tarfile.open(target, "w") as tar:
         for place, path in found:
+            for folder in reversed(Path(place).parents[:-1]):
+                if folder not in folders:
+                    folders.add(folder)
+                    tar.addfile(_neutral(tarfile.TarInfo(str(folder)), tarfile.DIRTYPE))
             entry = tar.gettarinfo(str(path), place)
-            entry.uid = entry.gid = entry.mtime = 0
-            entry.uname = entry.gname = "root"
             with path.open("rb") as file:
-                tar.addfile(entry, file)
+                tar.addfile(_neutral(entry, entry.type), file)
         tar.addfile(tarfile.TarInfo(MARKER))
+
+
+def _neutral(entry: tarfile.TarInfo, kind: bytes) -> tarfile.TarInfo:
+    entry.type = kind
+    entry.mode = MODES[kind == tarfile.DIRTYPE or bool(entry.mode & 0o100)]
+    entry.uid = entry.gid = entry.mtime = 0
+    entry.uname = entry.gname = "root"
+    return entry
 
 
 def main() -> int:
