@@ -128,9 +128,7 @@ def debian_openstack() -> Iterator[DebianOpenStack]:
     layers = ensure_layers()
     upper = Path(tempfile.mkdtemp(prefix="kastellan-cloud-", dir="/var/tmp"))  # an overlay needs a disk
     argv = ["unshare", *NAMESPACES, "--net", *enter(layers, upper), "python3", "/kastellan/inside.py", "serve"]
-    process = subprocess.Popen(
-        argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
-    )
+    process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True)
     try:
         assert process.stdout is not None
         ready, _, _ = select.select([process.stdout], [], [], START_TIMEOUT_S)
