@@ -71,7 +71,10 @@ def run_program(
 ) -> dict[str, Any]:
     """The outputs of `pulumi up` (or of a preview)."""
     # A test before may have closed the loop of this thread; Pulumi does not make one itself.
-    asyncio.set_event_loop(asyncio.new_event_loop())
+    loop = asyncio.new_event_loop()
+    # What fails is raised here. Whatever waited for it would say so again, a page each, when it is collected.
+    loop.set_exception_handler(lambda *_: None)
+    asyncio.set_event_loop(loop)
     pulumi.runtime.set_mocks(cloud, project="kastellan", stack="cloud", preview=preview, monitor=Monitor(cloud))
     from infra.program import build  # noqa: PLC0415 - resources must be declared after the mocks are set
 
