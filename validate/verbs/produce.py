@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from common.errors import UsageError
 from validate.verbs.hand import add_hand, bench_of, ending
 
 if TYPE_CHECKING:
@@ -59,6 +60,11 @@ def spec_of(args: argparse.Namespace) -> dict[str, Any]:
     """Checked before anything is asked of the cluster: settings that contradict each other are told at once."""
     from validate.workload.spec import ProducerSpec  # noqa: PLC0415
 
+    if args.rolls < 0 or args.records < 1:
+        raise UsageError(
+            f"--rolls {args.rolls} of --records {args.records} are no records.",
+            resolution="Take one roll or more (0: until Ctrl-C), and one record or more in each.",
+        )
     settings = {} if args.backoff is None else {"retry.backoff.ms": args.backoff, "retry.backoff.max.ms": args.backoff}
     spec = {
         "acks": args.acks,

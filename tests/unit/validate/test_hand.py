@@ -36,6 +36,8 @@ def asked(*words: str) -> Any:
     (["produce", "--topic", "t", "--acks", "1"], "idempotent needs acks all"),
     (["produce", "--topic", "t", "--max-in-flight", "1000"], "at most 5 requests in flight"),
     (["produce", "--topic", "t", "--value-bytes", "10"], "no room for its marks"),
+    (["produce", "--topic", "t", "--rolls", "-1"], "--rolls -1 of --records 1000 are no records"),
+    (["produce", "--topic", "t", "--records", "0"], "--rolls 1 of --records 0 are no records"),
     (["produce"], "--topic"),
     (["judge", "DIR", "--read-back"], "There is no cluster of stack"),
 ])  # fmt: skip
