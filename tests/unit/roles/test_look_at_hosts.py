@@ -46,9 +46,7 @@ def test_memory_is_the_least_of_machine_and_container() -> None:
 
 
 @pytest.mark.parametrize(("limit", "expected"), [("max", 4096), (f"{1536 * 2**20}", 1536), (f"{2**50}", 4096)])
-def test_a_container_may_have_less(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, expected: int
-) -> None:
+def test_a_container_may_have_less(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, expected: int) -> None:
     (tmp_path / "proc").mkdir()
     (tmp_path / "proc" / "meminfo").write_text("MemTotal: 4194304 kB\nMemFree: 1 kB\n", encoding="ascii")
     (tmp_path / "sys/fs/cgroup").mkdir(parents=True)
