@@ -23,10 +23,13 @@ from typing import Any
 REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(REPOSITORY))
 
-from tests.system.kafka_processes import ADMIN, ADMIN_PASSWORD, Processes, kraft  # noqa: E402 - after the path
+from tests.bench.harness import Ratio  # noqa: E402 - after the path
+from tests.system.kafka_processes import ADMIN, ADMIN_PASSWORD, Processes, fetch, kraft  # noqa: E402
 
 TOPICS, USERS, QUOTAS = 1_000, 200, 1_000
 GOAL = 2.0
+# What creating all of it may take of the time of one JVM for each item, as scripts around kafka-configs.sh start them.
+CREATE_GOAL = 0.01
 BOTH = ["SCRAM-SHA-256", "SCRAM-SHA-512"]
 # What Ansible does with a module, without packing it: its parameters, and main().
 RUN = """
@@ -153,15 +156,47 @@ def measure(brokers: Processes, folder: Path, rounds: int) -> dict[str, list[flo
     return times
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=3)
-    rounds = parser.parse_args().rounds
+def run_jvm(brokers: Processes) -> None:
+    """The least that one call of Kafka's own tools costs."""
+    words = ["--describe", "--entity-type", "users", "--entity-name", "user-0"]
+    server = f"127.0.0.1:{brokers.ports[1]['BROKER']}"
+    argv = ["java", "-XX:TieredStopAtLevel=1", "-cp", f"{fetch('4.3.1')}/*", "kafka.admin.ConfigCommand", *words]
+    subprocess.run([*argv, "--bootstrap-server", server], capture_output=True, check=True, timeout=60)
+
+
+def measured(rounds: int) -> dict[str, list[float]]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "kafka").mkdir()
         with kraft(folder / "kafka", count=1) as brokers:
             times = measure(brokers, folder, rounds)
+            for _ in range(rounds):
+                timed(times, "one JVM", run_jvm, brokers)
+    return times
+
+
+def ratios(rounds: int = 3) -> list[Ratio]:
+    """For the benchmark of a cluster, where these are promised speeds."""
+    times, modules = measured(rounds), list(declared())
+    ours_s = [sum(parts) for parts in zip(*(times[name] for name in modules), strict=True)]
+    idle = statistics.median(ours_s) / statistics.median(times["bare"])
+    items = sum(len(params) for wanted in declared().values() for params in wanted.values()) + TOPICS  # two ACLs each
+    create_s = sum(times[f"create {name}"][0] for name in modules)
+    jvm_s = [items * one_s for one_s in times["one JVM"]]
+    what = f"{TOPICS:,} topics, {2 * TOPICS:,} ACLs, {USERS:,} users, {QUOTAS:,} quotas"
+    alone = statistics.median(ours_s) / statistics.median(times["listing"])
+    print(f"{what}: {alone:.2f} times the listing calls alone, which tell no password", flush=True)
+    return [
+        Ratio(f"{what}, nothing to do / bare listing and logins", ours_s, times["bare"], idle, GOAL),
+        Ratio("the same created / a JVM for each", [create_s], jvm_s, create_s / statistics.median(jvm_s), CREATE_GOAL),
+    ]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=3)
+    rounds = parser.parse_args().rounds
+    times = measured(rounds)
     middle = {name: round(statistics.median(values), 3) for name, values in times.items()}
     ours = {kind: sum(middle[name + kind] for name in declared()) for kind in ("", " cpu")}
     ratio = {

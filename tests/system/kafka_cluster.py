@@ -22,6 +22,8 @@ _RECAP = re.compile(
     r"^(?P<host>\S+)\s+: ok=\d+\s+changed=(?P<changed>\d+)\s+unreachable=(\d+)\s+failed=(\d+)", re.MULTILINE
 )
 _RESTARTED = re.compile(r"HANDLER \[.*: Restart: (\S+)\]")
+_TASK = re.compile(r"(?:TASK|HANDLER) \[(?P<task>.*)\] \**$")
+_CHANGED = re.compile(r"changed: \[(?P<host>[^ \]]+)")
 
 
 @dataclass(frozen=True)
@@ -39,11 +41,28 @@ class Played:
     def restarted(self) -> list[str]:
         return _RESTARTED.findall(self.output)
 
+    def changed_on(self, host: str) -> int:
+        """What all hosts share counts for the first of them."""
+        return sum(int(match["changed"]) for match in _RECAP.finditer(self.output) if match["host"] == host)
+
+    @property
+    def changing(self) -> set[tuple[str, str]]:
+        """Each task that changed something, and for which host."""
+        found, task = set(), ""
+        for line in self.output.splitlines():
+            if match := _TASK.match(line):
+                task = match["task"]
+            elif match := _CHANGED.match(line):
+                found.add((task, match["host"]))
+        return found
+
 
 class Cluster:
     def __init__(self, lab: Lab) -> None:
         self.lab = lab
+        # What check mode foretold of virgin hosts, and what the run after it did.
         self.virgin_check: Played | None = None
+        self.first_run: Played | None = None
 
     def play(self, name: str, *words: str, check: bool = True) -> Played:
         argv = [
@@ -62,6 +81,13 @@ class Cluster:
     def bundle(self, user: str, *, mtls: bool = False) -> dict[str, Any]:
         name = "librdkafka-mtls.json" if mtls else "librdkafka.json"
         found: dict[str, Any] = json.loads((self.lab.state() / "clients" / user / name).read_text(encoding="utf-8"))
+        return found
+
+    def health(self) -> dict[str, Any]:
+        """As playbook health writes it, which fails if anything is not well."""
+        report = self.lab.folder / "health.json"
+        self.play("health", "-e", f"kafka_health_file={report}")
+        found: dict[str, Any] = json.loads(report.read_text(encoding="utf-8"))
         return found
 
     def document(self) -> dict[str, Any]:
@@ -105,12 +131,13 @@ def read(client: dict[str, Any], topic: str, group: str, timeout_s: float = 30) 
 
 @dataclass
 class Writer:
-    """Writes with acks=all until it is stopped, and remembers what was acknowledged."""
+    """Writes with acks=all until it is stopped, and remembers what was acknowledged and how long the slowest took."""
 
     client: dict[str, Any]
     topic: str
     acked: set[int] = field(default_factory=set)
     refused: list[str] = field(default_factory=list)
+    slowest_s: float = 0.0  # from being handed over to being acknowledged, by librdkafka's own clock
     _stop: threading.Event = field(default_factory=threading.Event)
 
     def __enter__(self) -> Self:
@@ -132,11 +159,12 @@ class Writer:
         producer.flush(120)
 
     def _answer(self, number: int) -> Any:
-        def answer(error: Any, _: Any) -> None:
+        def answer(error: Any, message: Any) -> None:
             if error:
                 self.refused.append(error.name())
             else:
                 self.acked.add(number)
+                self.slowest_s = max(self.slowest_s, message.latency())
 
         return answer
 

@@ -1,0 +1,134 @@
+"""Every speed that is promised of a cluster is measured in one run, and one that is missed makes it fail."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+from typing import TYPE_CHECKING, Any, Self
+
+import pytest
+
+from cli import bench
+from tests.bench import certs_bench, cluster_bench, harness, modules_bench
+from tests.system.kafka_cluster import Writer
+from tests.unit.validate.mock_brokers import mock_brokers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+GOALS = {
+    "first site run / bare script": 3,
+    "unchanged site run / bare script": 1,
+    "1,000 topics, 2,000 ACLs, 200 users, 1,000 quotas, nothing to do / bare listing and logins": 2,
+    "the same created / a JVM for each": 0.01,
+    "certificates for 4 brokers and 20 users / keytool and openssl script": 0.05,
+    "rolling restart / bare roll": 1.2,
+    "slowest acks=all record meanwhile, in s": 2,
+}
+MODULES_S = {f"{what}{name}": [1.0] for name in modules_bench.declared() for what in ("", "create ")}
+
+
+class Lab:
+    """Hosts on which everything is done at once."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        (folder / "cluster-id").write_text("x", encoding="ascii")
+
+    def kastellan(self, *_: str) -> None:
+        pass
+
+    def state(self) -> Path:
+        return self.folder
+
+    def outputs(self) -> dict[str, Any]:
+        return {"hosts": [{"address": "198.18.0.11"}]}
+
+
+@pytest.fixture
+def slowest_s(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """What a client saw of each roll, the bare one first."""
+    slowest = [0.5, 1.5]
+    clients: list[dict[str, Any]] = []
+
+    class Writes:
+        refused: tuple[str, ...] = ()
+        acked = (1,)
+
+        def __init__(self, client: dict[str, Any], topic: str) -> None:
+            clients.append(client)
+            assert topic == "Topic_Four"
+            self.slowest_s = slowest[len(clients) - 1]
+
+        def __enter__(self) -> Self:
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            pass
+
+    class Cluster:
+        def __init__(self, lab: Lab) -> None:
+            self.lab = lab
+
+        def play(self, *_: str) -> None:
+            pass
+
+        def bundle(self, user: str) -> dict[str, Any]:
+            return {"sasl.username": user}
+
+    @contextlib.contextmanager
+    def new_lab() -> Iterator[Lab]:
+        yield Lab(tmp_path)
+
+    for name, stand_in in {"Writer": Writes, "Cluster": Cluster, "new_lab": new_lab}.items():
+        monkeypatch.setattr(cluster_bench, name, stand_in)
+    monkeypatch.setattr(cluster_bench, "bare", lambda *_: None)
+    monkeypatch.setattr(cluster_bench, "timed", lambda work: work() or 1.0)
+    monkeypatch.setattr(harness, "RESULTS", tmp_path)
+    monkeypatch.setattr(certs_bench, "measure", lambda _: {"certs": [0.1], "keytool": [10.0]})
+    times = {**MODULES_S, "bare": [3.0], "listing": [1.0], "one JVM": [1.0]}
+    monkeypatch.setattr(modules_bench, "measured", lambda _: times)
+    return slowest
+
+
+@pytest.mark.usefixtures("slowest_s")
+def test_all_that_is_promised_of_a_cluster_is_measured_in_one_run(tmp_path: Path) -> None:
+    assert cluster_bench.main() == 0
+    written = json.loads((tmp_path / "cluster.json").read_text(encoding="utf-8"))["ratios"]
+    assert {one["name"]: one["goal"] for one in written} == GOALS
+    ratios = {one["name"]: one["ratio"] for one in written}
+    assert ratios["slowest acks=all record meanwhile, in s"] == 1.5, "of our roll, not of the bare one"
+    assert ratios["the same created / a JVM for each"] == pytest.approx(4 / 4200), "2,000 ACLs are as many items"
+
+
+def test_a_record_that_is_too_slow_makes_it_fail(slowest_s: list[float]) -> None:
+    slowest_s[1] = 2.1
+    assert cluster_bench.main() == 1
+
+
+def test_a_roll_that_lost_its_writer_is_no_measurement(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Refused(contextlib.nullcontext[Any]):
+        refused, acked = ("_MSG_TIMED_OUT",), (1,)
+
+    monkeypatch.setattr(cluster_bench, "Writer", lambda *_: Refused(Refused()))
+    with pytest.raises(SystemExit, match="_MSG_TIMED_OUT"):
+        cluster_bench.under_load({}, lambda: None)
+
+
+def test_what_the_slowest_record_took_is_the_brokers_delay() -> None:
+    with mock_brokers(1) as brokers:
+        brokers.make_topic("t")
+        assert brokers._library.rd_kafka_mock_broker_set_rtt(brokers._cluster, 1, ctypes.c_int(400)) == 0
+        client = {"bootstrap.servers": brokers.bootstrap}
+        with Writer(client, "t") as writer:
+            writer._stop.wait(0.2)
+    assert writer.acked
+    assert 0.4 <= writer.slowest_s < 20
+
+
+def test_without_a_name_nothing_is_measured_twice() -> None:
+    assert set(bench.without_parts(bench.names())) == set(bench.names()) - {"certs", "modules"}
+    assert bench.without_parts(["certs", "judge"]) == ["certs", "judge"]
+    assert set(bench.WITHIN.values()) <= set(bench.names())
