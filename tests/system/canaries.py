@@ -27,12 +27,16 @@ WATCH = "while :; do cat /proc/[0-9]*/cmdline; done > /run/kastellan-watch 2>/de
 
 
 def secrets_of(cluster: Cluster) -> dict[str, str]:
-    """Passwords of users; the key of the vault; the key of the authority, by a line of its body."""
+    """Passwords of users; the key of the vault; private keys of the authority, of users and of the login to hosts, by a
+    line of their bodies."""
     state = cluster.lab.state()
     found = {user: str(cluster.bundle(user)["sasl.password"]) for user in cluster.document()["users"]}
     found["vault"] = (state / "vault-password").read_text().strip()
-    for path in sorted(key for folder in state.glob("pki*") for key in folder.rglob("*.key")):
+    authorities = [key for folder in state.glob("pki*") for key in folder.rglob("*.key")]
+    for path in sorted([*authorities, *state.glob("clients/*/key.pem")]):
         found[f"{path.parent.name}/{path.name}"] = path.read_text().splitlines()[1]
+    # In OpenSSH's own form the lines before it hold the public half, and what is alike in all keys.
+    found["login to hosts"] = (state / "ssh" / "id_ed25519").read_text().splitlines()[4]
     return found
 
 

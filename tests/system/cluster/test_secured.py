@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import socket
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.system
 
 TOPICS = ("Topic_One", "Topic_Three", "Topic_Four")
+SHAPES = {"Topic_One": (1, 2), "Topic_Three": (3, 2), "Topic_Four": (4, 3)}
+SETTINGS = ("min.insync.replicas=2", "flush.ms=1000", "flush.messages=10000", "segment.bytes=1073741824")
 NO_LOGIN = "_AUTHENTICATION"
 DENIED = "TOPIC_AUTHORIZATION_FAILED"
 
@@ -25,6 +28,15 @@ def test_check_mode_works_on_virgin_hosts(cluster: Cluster) -> None:
     if cluster.virgin_check is None:
         pytest.skip("the hosts of KASTELLAN_TEST_LAB are no virgins")
     assert cluster.virgin_check.changed > 20
+
+
+def test_check_mode_told_the_truth_of_virgin_hosts(cluster: Cluster) -> None:
+    """It stops where a cluster would be needed; what it said until then was done, and what it fetches it keeps."""
+    if cluster.virgin_check is None or cluster.first_run is None:
+        pytest.skip("the hosts of KASTELLAN_TEST_LAB are no virgins")
+    foretold = {entry for entry in cluster.virgin_check.changing if "Fetch" not in entry[0]}
+    assert len(foretold) > 20
+    assert foretold - cluster.first_run.changing == set()
 
 
 def test_a_second_run_changes_nothing_and_nothing_drifts(cluster: Cluster) -> None:
@@ -143,9 +155,11 @@ def test_textbook_steps_by_hand(cluster: Cluster) -> None:
     lab = cluster.lab
     quorum = lab.ssh("broker-1", f"sudo kafka-metadata-quorum.sh {login} describe --status")
     assert quorum.count("CONTROLLER://") == 4
-    topics = lab.ssh("broker-1", f"sudo kafka-topics.sh {login} --describe --topic Topic_Four")
-    for words in ("PartitionCount: 4", "ReplicationFactor: 3", "min.insync.replicas=2", "retention.ms=36000000"):
-        assert words in topics
+    described = lab.ssh("broker-1", f"sudo kafka-topics.sh {login} --describe").splitlines()
+    for topic, (partitions, replicas) in SHAPES.items():
+        (line,) = [line for line in described if line.startswith(f"Topic: {topic}\t")]
+        counts = (f"PartitionCount: {partitions}\t", f"ReplicationFactor: {replicas}\t")
+        assert [words for words in (*counts, *SETTINGS, "retention.ms=36000000") if words not in line] == []
     assert "User:usercc" in lab.ssh("broker-1", f"sudo kafka-acls.sh {login} --list")
     assert (
         lab.ssh("broker-1", "command -v kafka-topics.sh kafka-acls.sh kafka-console-producer.sh").count(
@@ -153,6 +167,47 @@ def test_textbook_steps_by_hand(cluster: Cluster) -> None:
         )
         == 3
     )
+
+
+def test_status_shows_what_one_looks_for_first(cluster: Cluster) -> None:
+    told = json.loads(cluster.lab.kastellan("status", "--json").stdout)
+    found = told["cluster"]
+    assert (told["well"], found["problems"], found["under_replicated"]) == (True, [], [])
+    assert sorted(voter["id"] for voter in found["quorum"]["voters"]) == [1, 2, 3, 4]
+    assert all(voter["lag"] >= 0 for voter in found["quorum"]["voters"])
+    hosts = found["hosts"].values()
+    assert [host["running"] for host in hosts] == [True] * 4
+    assert sum(host["controller"] for host in hosts) == 1
+    assert all(300 < host["certificate_days"] < 400 for host in hosts)
+
+
+def test_what_client_prints_for_javas_tools_reads_a_topic(cluster: Cluster) -> None:
+    assert write(cluster.bundle("usercc"), "Topic_One") == [""]
+    said = cluster.lab.kastellan("client", "usercc").stdout
+    folder = cluster.lab.state() / "clients" / "usercc"
+    secret = [path for path in folder.iterdir() if path.suffix in {".properties", ".json"} or path.name == "key.pem"]
+    assert len(secret) == 5
+    assert {path.stat().st_mode & 0o777 for path in secret} == {0o600}
+    assert str(cluster.bundle("usercc")["sasl.password"]) not in said
+    commands = "./kastellan" + said.partition("Java tools")[2].partition("./kastellan")[2].partition("\nSpark")[0]
+    shown = f"{commands.replace('TOPIC', 'Topic_One')} --max-messages 1 --timeout-ms 60000"
+    try:
+        done = cluster.lab.run("bash", "-ec", shown)
+    finally:
+        cluster.lab.ssh("broker-1", "rm -f usercc.properties")
+    assert "Processed a total of 1 messages" in done.stdout + done.stderr
+
+
+def test_keys_of_hosts_never_leave_them(cluster: Cluster) -> None:
+    """Each has made its own, and of both the controller has nothing but what it signed."""
+    lab = cluster.lab
+    look = "sudo sed -n '/PRIVATE/{n;p;q}' /etc/kafka/ssl/keystore.pem"
+    first, second = lab.ssh("broker-1", look), lab.ssh("broker-2", look)
+    assert len(first) == len(second) == 64
+    assert first != second
+    kept = [path for path in (lab.folder / ".kastellan").rglob("*") if path.is_file() and "machines" not in path.parts]
+    assert len(kept) > 20
+    assert [path for path in kept for key in (first, second) if key.encode() in path.read_bytes()] == []
 
 
 def test_secrets_are_seen_nowhere(cluster: Cluster) -> None:
@@ -182,6 +237,10 @@ def test_cluster_json_says_what_is_in_force(cluster: Cluster) -> None:
     assert found["operations"]["rolling_restart"]["argv"][0] == "ansible-playbook"
     cwd = (cluster.lab.state() / found["operations"]["rolling_restart"]["cwd"]).resolve()
     assert cwd == cluster.lab.folder.resolve()
+
+
+def test_preflight_has_nothing_against_what_runs(cluster: Cluster) -> None:
+    assert cluster.play("preflight").changed == 0
 
 
 def test_health_says_that_all_is_well(cluster: Cluster) -> None:

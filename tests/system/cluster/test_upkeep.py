@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,6 +22,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
     UserScramCredentialUpsertion,
 )
 
+from infra.providers.nspawn.cgroup import HostGroup
 from tests.system.kafka_cluster import SILENT, Cluster, Writer, read_all, write
 
 if TYPE_CHECKING:
@@ -68,7 +70,7 @@ MEDDLE_QUOTA = (
 
 
 def test_drift_names_each_change_and_site_repairs_exactly_those(cluster: Cluster) -> None:
-    assert cluster.play("site", *QUOTA).changed == 1
+    assert cluster.play("access", *QUOTA).changed == 1
     cluster.lab.ssh("broker-1", MEDDLE_QUOTA)
     cluster.lab.ssh("broker-2", f"sudo sh -c '{MEDDLE}' 2>/dev/null")
     meddle_with_the_cluster(AdminClient(cluster.bundle("admin", mtls=True), logger=SILENT))
@@ -87,20 +89,59 @@ def test_drift_names_each_change_and_site_repairs_exactly_those(cluster: Cluster
         "ACLs: not declared: User:mallory allow read on topic Topic_One",
     ):
         assert line in drift.output, line
+    untouched = [host for host in brokers(cluster) if host not in {"broker-1", "broker-2"}]
+    assert drift.output.count("Nothing differs from what is declared.") == len(untouched)
     assert write(cluster.bundle("usercc"), "Topic_One", timeout_s=4) != [""]
 
     repaired = cluster.play("site", *QUOTA, "-e", "kafka_remove_strays=true")
     assert repaired.restarted == ["broker-2"]
+    assert [host for host in untouched if repaired.changed_on(host)] == []
     assert write(cluster.bundle("usercc"), "Topic_Three") == [""]
     assert cluster.play("site", *QUOTA).changed == 0
     assert cluster.play("site", *NO_QUOTA).changed == 1
 
 
+def brokers(cluster: Cluster) -> list[str]:
+    return [host["name"] for host in cluster.document()["hosts"] if "kafka_broker" in host["roles"]]
+
+
+def processes(cluster: Cluster) -> dict[str, str]:
+    """Host -> what systemd calls this life of its service."""
+    look = "systemctl show --property=InvocationID --value kafka"
+    return {host: cluster.lab.ssh(host, look) for host in cluster.lab.hosts()}
+
+
+TEN_THREADS = ("-e", '{"kafka_config": {"num.io.threads": 10}}')
+
+
+def test_check_mode_foretells_and_touches_nothing(cluster: Cluster) -> None:
+    before = processes(cluster)
+    foretold = cluster.play("site", "--check", "--diff", *TEN_THREADS)
+    assert foretold.output.count("+num.io.threads=10") == 4
+    assert all(foretold.changed_on(host) > 0 for host in before)
+    assert processes(cluster) == before
+    assert "Nothing differs from what is declared." in cluster.play("drift").output
+
+
+def test_one_host_is_restarted_alone_and_a_roll_goes_on_with_the_others(cluster: Cluster) -> None:
+    """As after a run that ended when it had restarted one: the settings lie on all disks, one node has them."""
+    before = processes(cluster)
+    cluster.play("site", *TEN_THREADS, "--tags", "kafka_configure")
+    assert processes(cluster) == before
+    cluster.play("rolling_restart", "--limit", "broker-2")
+    after = processes(cluster)
+    assert {host for host in before if after[host] != before[host]} == {"broker-2"}
+    went_on = cluster.play("site", *TEN_THREADS)
+    assert sorted(went_on.restarted) == sorted(before.keys() - {"broker-2"})
+    assert cluster.play("site", *TEN_THREADS).changed == 0
+
+
 def test_a_changed_setting_rolls_and_loses_nothing(cluster: Cluster) -> None:
+    active = cluster.health()["controller_id"]
     with Writer(cluster.bundle("usercc"), "Topic_Four") as writer:
         rolled = cluster.play("site", "-e", '{"kafka_config": {"num.io.threads": 9}}')
-    brokers = [host["name"] for host in cluster.document()["hosts"] if "kafka_broker" in host["roles"]]
-    assert sorted(rolled.restarted) == brokers
+    assert sorted(rolled.restarted) == brokers(cluster)
+    assert rolled.restarted[-1] == f"broker-{active}", "the active controller moves once"
     assert "cannot stay writable through any restart" in rolled.output
     assert "Topic_One-0" in rolled.output
     assert writer.refused == []
@@ -129,11 +170,15 @@ def test_a_broker_that_does_not_come_back_stops_the_roll(cluster: Cluster) -> No
 
 def test_a_wiped_voter_is_replaced_in_the_quorum(cluster: Cluster) -> None:
     before = voters(cluster)
-    cluster.lab.ssh(
-        "broker-3", "sudo systemctl kill -s KILL kafka; sudo systemctl stop kafka; sudo rm -rf /var/lib/kafka/data"
-    )
-    healed = cluster.play("site")
+    with Writer(cluster.bundle("usercc"), "Topic_Four") as writer:
+        cluster.lab.ssh(
+            "broker-3", "sudo systemctl kill -s KILL kafka; sudo systemctl stop kafka; sudo rm -rf /var/lib/kafka/data"
+        )
+        healed = cluster.play("site")
     assert healed.restarted == []
+    assert writer.refused == []
+    assert writer.acked <= set(read_all(cluster.bundle("usercc"), "Topic_Four", "after-the-wipe"))
+    assert cluster.health()["under_replicated"] == [], "it has refilled"
     after = voters(cluster)
     assert after.keys() == before.keys()
     assert {number for number in after if after[number] != before[number]} == {"3"}
@@ -149,6 +194,22 @@ def test_a_host_that_kept_only_its_data_disk_is_the_same_node_again(cluster: Clu
     )
     assert cluster.play("site").restarted == []
     assert voters(cluster) == before
+
+
+def test_a_host_made_anew_around_its_data_disk_is_the_same_node_again(cluster: Cluster) -> None:
+    """Its root file system is gone with its keys and certificates; the provider finds the disk and keeps it."""
+    before = voters(cluster)
+    with Writer(cluster.bundle("usercc"), "Topic_Four") as writer:
+        HostGroup(cluster.lab.stack_id(), "broker-4").end()
+        shutil.rmtree(cluster.lab.state() / "machines" / "broker-4" / "upper")
+        cluster.lab.kastellan("up", "--until", "hosts")
+        left = "sudo ls -d /etc/kafka /opt/kafka /var/lib/kafka/data/meta.properties 2>/dev/null"
+        assert cluster.lab.ssh("broker-4", left, check=False) == "/var/lib/kafka/data/meta.properties"
+        assert cluster.play("site").restarted == []
+    assert voters(cluster) == before
+    assert writer.refused == []
+    assert writer.acked <= set(read_all(cluster.bundle("usercc"), "Topic_Four", "after-the-new-host"))
+    assert cluster.play("site").changed == 0
 
 
 def test_bad_input_is_refused_before_anything_changes(cluster: Cluster) -> None:

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
+from certs.lifetimes import BACKDATING
 from plugins.module_utils.preflight_rules import (
     inventory_problems,
     inventory_warnings,
@@ -13,6 +16,7 @@ from plugins.module_utils.preflight_rules import (
 )
 
 Context = dict[str, Any]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def test_a_good_description_has_no_problems(context: Context) -> None:
@@ -219,6 +223,11 @@ def test_a_poor_host(seen: dict[str, Any], wanted: dict[str, Any]) -> None:
         "broker-1 has 100 MiB free for /data, kafka_disk_min_mib is 1024: give it a larger disk, or lower that bound.",
         "Port 9092 of broker-1 is taken by nginx: stop it, or give the listener another port.",
     ]
+
+
+def test_clocks_may_differ_by_what_certificates_are_backdated() -> None:
+    defaults = yaml.safe_load((ROOT / "roles/kafka/defaults/main.yml").read_text(encoding="utf-8"))
+    assert defaults["kafka_clock_skew_max_s"] == BACKDATING.total_seconds()
 
 
 def test_a_full_disk_of_a_running_node_is_not_this_rule_s_business(
