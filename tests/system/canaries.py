@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import subprocess
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ HOST_PLACES = {
     "logs": "find /var/log -type f ! -path '*/journal/*' -exec cat {} +",
     "temporary files and homes": "find /tmp /var/tmp /root /home /run/user -xdev -type f -exec cat {} +",
 }
+LOOK_EVERY_S = 0.02
 WATCH = "while :; do cat /proc/[0-9]*/cmdline; done > /run/kastellan-watch 2>/dev/null"
 
 
@@ -49,16 +51,40 @@ def places_of_host(lab: Lab, host: str) -> dict[str, str]:
 
 def places_of_controller(cluster: Cluster) -> dict[str, str]:
     lab = cluster.lab
+    with watched_here() as seen:
+        told = cluster.play("site", "-vvv", "--diff").output + lab.kastellan("client", "usercc").stdout
     tracked = subprocess.run(["git", "grep", "-hI", ""], cwd=lab.folder, capture_output=True, text=True, check=True)
     pulumi = [path for path in (lab.folder / ".kastellan" / "pulumi").rglob("*") if path.name != "passphrase"]
     return {
-        "Ansible at -vvv": cluster.play("site", "-vvv", "--diff").output,
+        "Ansible at -vvv": told,
+        "command lines meanwhile": "\n".join(seen),
         "Pulumi's export": lab.native("pulumi", "stack", "export").stdout,
         "Pulumi's files": "".join(path.read_text(errors="replace") for path in pulumi if path.is_file()),
         "git": tracked.stdout,
         "vault": (lab.state() / "secrets.yml").read_text(),
         "cluster.json": (lab.state() / "cluster.json").read_text(),
     }
+
+
+@contextlib.contextmanager
+def watched_here() -> Iterator[set[str]]:
+    """Every command line on this machine, as often as a thread can look without being in the way."""
+    seen: set[str] = set()
+    ended = threading.Event()
+
+    def look() -> None:
+        while not ended.wait(LOOK_EVERY_S):
+            for path in Path("/proc").glob("[0-9]*/cmdline"):
+                with contextlib.suppress(OSError):
+                    seen.add(path.read_text(encoding="utf-8", errors="replace").replace("\0", " "))
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    try:
+        yield seen
+    finally:
+        ended.set()
+        thread.join()
 
 
 def leaks(places: dict[str, str], secrets: dict[str, str]) -> list[str]:

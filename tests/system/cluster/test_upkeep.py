@@ -212,6 +212,21 @@ def test_a_host_made_anew_around_its_data_disk_is_the_same_node_again(cluster: C
     assert cluster.play("site").changed == 0
 
 
+# What makes good hosts poor ones, in stand-ins: all of them have one clock and one memory.
+UNFIT = {
+    "kafka_memory_min_mib": 999999,
+    "kafka_clock_skew_max_s": -1,
+    "kafka_cluster_id": "AAAAAAAAAAAAAAAAAAAAAQ",
+    "kafka_listeners": [
+        {"name": "CLIENT", "port": 9092, "protocol": "SASL_SSL", "client_auth": "none"},
+        *(
+            {"name": name, "port": port, "protocol": "SSL", "client_auth": "required"}
+            for name, port in {"MTLS": 9094, "BROKER": 9091, "CONTROLLER": 9093, "SSH": 22}.items()
+        ),
+    ],
+}
+
+
 def test_bad_input_is_refused_before_anything_changes(cluster: Cluster) -> None:
     bad = {"kafka_versoin": 4, "kafka_topics": [{"name": "x", "replication_factor": 9}], "kafka_super_users": []}
     refused = cluster.play("site", "-e", json.dumps(bad), check=False)
@@ -223,6 +238,15 @@ def test_bad_input_is_refused_before_anything_changes(cluster: Cluster) -> None:
         "kafka_super_users is empty: nobody could ever grant anything; keep [admin].",
     ):
         assert message in refused.output
+    refused = cluster.play("site", "-e", json.dumps(UNFIT), check=False)
+    assert (refused.code != 0, refused.changed) == (True, 0)
+    for message in (
+        "MiB of memory, kafka_memory_min_mib is 999999",
+        "The clock of broker-1 differs by",
+        "Port 22 of broker-1 is taken by",
+        "/var/lib/kafka/data of broker-1 holds data of cluster",
+    ):
+        assert message in refused.output, message
     archive = {"kafka_distribution": "archive", "kafka_archive_file": "galaxy.yml", "kafka_archive_sha512": "0" * 128}
     refused = cluster.play("site", "-e", json.dumps(archive), check=False)
     assert refused.changed == 0
