@@ -21,6 +21,7 @@ OPTIONS: dict[str, Any] = {
     "group": {"type": "str", "default": "root"},
     "mode": {"type": "str", "default": "0644"},
     "secret": {"type": "bool", "default": False},
+    "tree": {"type": "bool", "default": False},
 }
 UNCHANGED = -1  # for chown
 BEGIN, END = "# BEGIN {}", "# END {}"
@@ -45,6 +46,8 @@ def settle(entry: dict[str, Any], *, apply: bool) -> dict[str, Any] | None:
     if not differs:
         return None
     if apply:
+        if entry.get("tree") and before["kind"] == "directory" and differs & {"owner", "group"}:
+            _give_content(path, wanted)
         _apply(path, before, wanted, differs)
     return _diff(entry, before, wanted)
 
@@ -114,6 +117,14 @@ def _apply(path: str, before: dict[str, Any], wanted: dict[str, Any], differs: s
             Path(path).mkdir(mode=0o700)
         os.chown(path, _uid(wanted.get("owner")), _gid(wanted.get("group")))
         Path(path).chmod(int(wanted["mode"], 8))
+
+
+def _give_content(path: str, wanted: dict[str, Any]) -> None:
+    """Before the folder itself, so that an interrupted run is seen by the next one."""
+    uid, gid = _uid(wanted.get("owner")), _gid(wanted.get("group"))
+    for folder, folders, files in os.walk(path):
+        for name in (*folders, *files):
+            os.chown(Path(folder) / name, uid, gid, follow_symlinks=False)
 
 
 def _write(path: str, wanted: dict[str, Any]) -> None:

@@ -71,6 +71,31 @@ def test_absent(tmp_path: Path) -> None:
     assert settle(entry(tmp_path / "a", state="absent"), apply=True) is None
 
 
+def test_a_folder_that_changes_hands_takes_its_content_along(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk with data of a user whose number is another one on a host that was made anew."""
+    (tmp_path / "data" / "t-0").mkdir(parents=True)
+    (tmp_path / "data" / "t-0" / "log").touch()
+    (tmp_path / "data" / "elsewhere").symlink_to("/etc")
+    given: list[tuple[str, bool]] = []
+    monkeypatch.setattr("os.chown", lambda path, *_, follow_symlinks=True: given.append((str(path), follow_symlinks)))
+    wanted = entry(tmp_path / "data", state="directory", mode="0750", owner="games", group="games")
+    settle({**wanted, "tree": True}, apply=True)
+    assert sorted(given[:-1]) == [(f"{tmp_path}/data/{name}", False) for name in ("elsewhere", "t-0", "t-0/log")]
+    assert given[-1] == (f"{tmp_path}/data", True), "last, so that a run that is cut off is seen by the next one"
+    del given[:]
+    settle(wanted, apply=True)
+    settle({**wanted, "tree": True}, apply=False)
+    assert given == [(f"{tmp_path}/data", True)], "unless nobody asked, or it is only looked at"
+
+
+def test_content_stays_where_the_folder_is_its_owners(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looking through all data on every run would take long, and only a disk's first arrival needs it."""
+    (tmp_path / "data").mkdir(mode=0o700)
+    (tmp_path / "data" / "log").touch()
+    monkeypatch.setattr("os.walk", lambda _: pytest.fail("it was walked through"))
+    assert settle(entry(tmp_path / "data", state="directory", mode="0750", tree=True), apply=True)
+
+
 def test_a_block_keeps_what_is_around_it() -> None:
     once = with_block("127.0.0.1 localhost\n", "kastellan", "198.18.0.11 broker-1\n")
     assert once == "127.0.0.1 localhost\n# BEGIN kastellan\n198.18.0.11 broker-1\n# END kastellan\n"
