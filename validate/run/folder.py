@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import platform
 import stat
+import sys
 import threading
 import tomllib
 from dataclasses import asdict, dataclass, field
@@ -143,12 +145,19 @@ class RunFolder:
         return (self.path / kind).resolve() / scenario
 
     def say(self, text: str, *, quiet: bool = False) -> None:
-        """To run.log with its time, and to the terminal unless it is detail."""
-        with self._lock:
+        """To run.log with its time, and to the terminal unless it is detail.
+
+        A full disk, a closed terminal or a reader that went away stops neither a run nor, least of all, a healing.
+        """
+        with self._lock, contextlib.suppress(OSError):
             self._log.write(f"{iso(now())} {text}\n")
             self._log.flush()
-        if not quiet:
+        if quiet:
+            return
+        try:
             print(text, flush=True)
+        except OSError:
+            sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115  for the rest of this process
 
     def save(self, *, ended: bool = False, reason: str = "") -> None:
         if ended:

@@ -14,6 +14,7 @@ from common.wait import wait_until
 from validate.admin import Workplace
 from validate.faults.errors import NotHealed
 from validate.faults.ledger import FaultLedger, iso
+from validate.full import NotWritten, is_full
 from validate.run.acts import Acts
 from validate.run.checks import broke_silence, never_leaderless, not_moved, not_refused
 from validate.run.expected import Expectation
@@ -55,7 +56,10 @@ def run_one(context: Context, scenario: Scenario, entry: Entry) -> None:
         _settle(entry, error)
     except Exception as error:  # noqa: BLE001  a crash is unknown, never passed
         context.folder.say(traceback.format_exc(), quiet=True)
-        entry.settle("unknown", f"the runner crashed: {type(error).__name__}: {error}")
+        if is_full(error):
+            _settle(entry, NotWritten(error))
+        else:
+            entry.settle("unknown", f"the runner crashed: {type(error).__name__}: {error}")
     finally:
         entry.verdict = entry.verdict or "unknown"
         entry.ended_at = iso(context.clock.now())

@@ -77,6 +77,8 @@ def run(cluster: Cluster, wish: Wish) -> RunFolder:
     waivers(cluster)  # a slip in them is told before anything is touched
     _require_consent(cluster, wish, asked)
     shared = shared_folder(wish)
+    if asked:
+        _require_spark(wish.spark_master)
     with alone(cluster), _signals():
         record = Record(cluster.state_dir)
         _refuse_open(record, wish)
@@ -128,6 +130,14 @@ def _require_consent(cluster: Cluster, wish: Wish, asked: Sequence[Scenario]) ->
             details=f"These break things: {', '.join(breaking)}.",
             resolution="Say --allow-faults, or faults_allowed in cluster.json; or choose scenarios without faults.",
         )
+
+
+def _require_spark(master: str | None) -> None:
+    """It is needed when all load is over: that it will not start is told before."""
+    from validate import session  # noqa: PLC0415  Spark's modules, only now
+
+    session.check_java()
+    session.check_master(master or "")
 
 
 def _refuse_open(record: Record, wish: Wish) -> None:
