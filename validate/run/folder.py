@@ -18,6 +18,9 @@ from common.files import write_whole
 from validate.faults.ledger import iso, now
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
     from validate.cluster import Cluster
     from validate.scenario import Scenario
 
@@ -78,9 +81,19 @@ class Entry:
 
 class RunFolder:
     def __init__(
-        self, path: Path, *, run_id: str, seed: int, suite: str | None, command: list[str], shared: Path | None = None
+        self,
+        path: Path,
+        *,
+        run_id: str,
+        seed: int,
+        suite: str | None,
+        command: list[str],
+        shared: Path | None = None,
+        clock: Callable[[], datetime] = now,
     ) -> None:
-        """`shared`: a folder that Spark's executors see as well; what they read and write lies there."""
+        """`shared`: a folder that Spark's executors see as well; what they read and write lies there.
+        `clock`: the run's own, which does not jump with the wall's."""
+        self._clock = clock
         self.path, self.run_id, self.seed = path, run_id, seed
         self._shared = None if shared is None else shared.absolute() / run_id
         self.entries: list[Entry] = []
@@ -90,7 +103,7 @@ class RunFolder:
             "run_id": run_id,
             "seed": seed,
             "suite": suite,
-            "started_at": iso(now()),
+            "started_at": iso(self._clock()),
             "ended_at": None,
             "kastellan": _own_version(),
             "command": command,
@@ -150,7 +163,7 @@ class RunFolder:
         A full disk, a closed terminal or a reader that went away stops neither a run nor, least of all, a healing.
         """
         with self._lock, contextlib.suppress(OSError):
-            self._log.write(f"{iso(now())} {text}\n")
+            self._log.write(f"{iso(self._clock())} {text}\n")
             self._log.flush()
         if quiet:
             return
@@ -161,7 +174,7 @@ class RunFolder:
 
     def save(self, *, ended: bool = False, reason: str = "") -> None:
         if ended:
-            self._head["ended_at"] = iso(now())
+            self._head["ended_at"] = iso(self._clock())
         if reason:
             self._head["reasons"].append(reason)
         content = {**self._head, "scenarios": [asdict(entry) for entry in self.entries], "security": self.checks}

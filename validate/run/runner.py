@@ -10,7 +10,6 @@ import shlex
 import signal
 import traceback
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +24,7 @@ from validate.run.one import run_one
 from validate.run.own_topics import OwnTopics
 from validate.security import run as security
 from validate.security.waivers import waivers
+from validate.workload.clock import Clock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -85,11 +85,12 @@ def run(cluster: Cluster, wish: Wish) -> RunFolder:
         admin = Admin(cluster)
         Workplace(cluster, cluster.admin_user).check_login()
         OwnTopics(cluster).remove()
-        folder = _folder(cluster, wish, shared)
+        clock = Clock()
+        folder = _folder(cluster, wish, shared, clock)
         folder.describe(cluster)
         large = any(one.workload.count >= LARGE_COUNT for one in asked)
         records = max((one.workload.count * len(one.topics) for one in asked), default=0)
-        context = Context(cluster, admin, folder, record, wish.allow_faults, large, wish.spark_master, records)
+        context = Context(cluster, admin, folder, record, wish.allow_faults, large, wish.spark_master, records, clock)
         entries = [(one, folder.enter(one, _again(wish, one, folder.seed))) for one in asked]
         folder.save()
         numbers = wish.checks or (() if wish.ids else security.numbers_of(wish.suite))
@@ -170,14 +171,15 @@ def shared_folder(wish: Wish) -> Path | None:
     return place.absolute()  # not resolved: other machines know it by this name
 
 
-def _folder(cluster: Cluster, wish: Wish, shared: Path | None) -> RunFolder:
+def _folder(cluster: Cluster, wish: Wish, shared: Path | None, clock: Clock) -> RunFolder:
     seed = random.SystemRandom().randrange(1000) if wish.seed is None else wish.seed
     if not 0 <= seed <= SEED_MOST:
         raise UsageError(f"Seed {seed} is too large or negative.", resolution=f"Take one of 0 to {SEED_MOST}.")
-    run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-s{seed}"
+    run_id = f"{clock.now():%Y%m%dT%H%M%SZ}-s{seed}"
     path = (wish.out or cluster.state_dir / "runs") / run_id
     suite = None if wish.ids or wish.checks else wish.suite
-    return RunFolder(path, run_id=run_id, seed=seed, suite=suite, command=list(wish.command), shared=shared)
+    command = list(wish.command)
+    return RunFolder(path, run_id=run_id, seed=seed, suite=suite, command=command, shared=shared, clock=clock.now)
 
 
 def _again(wish: Wish, one: Scenario, seed: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -24,6 +25,7 @@ pytestmark = [pytest.mark.system, pytest.mark.spark]
 RUN_S = 700
 STEP_S = 120
 SEED = "42"
+MOST_MIB = 3072
 NORMAL = ("load-sample", "stop-one-broker", "kill-leader", "isolate-client")
 # Of suite delivery; test_delivery.py runs them.
 CHOSEN = ("commit-before-work", "commit-after-work", "exactly-once-database")
@@ -256,6 +258,14 @@ def test_every_other_scenario_is_passed(cluster: Cluster, name: str) -> None:
     done = validate(cluster, "run", "--scenario", name, "--seed", SEED)
     found = told(newest(cluster))[name]
     assert (found["verdict"], found["reasons"]) == ("passed", []), done.stdout
+    if name == "load-million":
+        notes = " ".join(found["notes"])
+        ((peak, swapped),) = re.findall(r"had ([\d,]+) MiB in memory at most, ([\d,]+) MiB in swap", notes)
+        assert (int(peak.replace(",", "")) < MOST_MIB, swapped) == (True, "0"), notes
+        sums = re.findall(r"(\w+): the random numbers sent add up to ([\d,]+), those read back to ([\d,]+)", notes)
+        assert [topic for topic, *_ in sums] == ["Topic_Four", "Topic_One", "Topic_Three"]
+        assert all(sent == read for _, sent, read in sums)
+        assert "Each of the numbers 0 to 999,999 was read back, in every topic." in notes
 
 
 def words_of(pid: int) -> str:
