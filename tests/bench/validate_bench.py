@@ -145,7 +145,7 @@ def output(argv: list[str]) -> str:
 
 
 def measure(clients: Path, records: int, pairs: int) -> list[Ratio]:
-    with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
+    with tempfile.TemporaryDirectory(prefix="kastellan-bench-", dir="/var/tmp") as name:
         bench = Bench(Path(name), clients, records)
         try:
             bench.ours(100, ledger=True)  # the first records of a cluster wake it up; nobody's time counts yet
