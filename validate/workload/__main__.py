@@ -62,11 +62,12 @@ def main(argv: list[str]) -> int:
 
 
 def last_words(text: str) -> None:
-    """For people, and once more for whoever listens: what people read may lie on the very disk that is full."""
-    with suppress(OSError):
+    """For people; if the file they would read lies on the very disk that is full, for whoever started this."""
+    try:
         print(text, file=sys.stderr, flush=True)
-    with suppress(OSError):
-        print(json.dumps({"event": "failed", "words": text}), flush=True)
+    except OSError:
+        with suppress(OSError):
+            print(json.dumps({"event": "failed", "words": text}), flush=True)
 
 
 def asked(argv: list[str]) -> tuple[str, Path]:
