@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from common.errors import EXIT_UNKNOWN, KastellanError, UsageError
 from validate import verbs
+from validate.full import NotWritten, is_full
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,7 +49,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("Interrupted: nothing was decided.", file=sys.stderr)
         return EXIT_UNKNOWN
-    except Exception:  # noqa: BLE001  whatever happens, a crash must not look like a verdict
+    except Exception as error:  # noqa: BLE001  whatever happens, a crash must not look like a verdict
+        if isinstance(error, OSError) and is_full(error):
+            print(NotWritten(error), file=sys.stderr)
+            return EXIT_UNKNOWN
         traceback.print_exc()
         print("The judgement crashed, so the verdict is unknown. The lines above say where.", file=sys.stderr)
         return EXIT_UNKNOWN

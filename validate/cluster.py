@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SCHEMA_FILE = Path(__file__).with_name("cluster.schema.json")
 HOME = Path(__file__).resolve().parents[1] / ".kastellan"
 CLUSTER_FILE = "cluster.json"
-REFERENCE = "docs/reference/validate.md shows a whole example."
+REFERENCE = "docs/how-to/any-cluster.md shows a whole example."
 
 
 @dataclass(frozen=True)
@@ -108,6 +108,11 @@ class Cluster:
     @property
     def voters(self) -> tuple[Host, ...]:
         return tuple(host for host in self.hosts if host.is_controller)
+
+    @property
+    def client_port(self) -> int:
+        """Where users connect: the listener of that name, in clusters made elsewhere the port that clients are told."""
+        return self.listeners.get("CLIENT") or int(self.bootstrap_servers.split(",")[0].rpartition(":")[2])
 
     @property
     def zookeepers(self) -> tuple[Host, ...]:

@@ -14,6 +14,7 @@ from pyspark.sql import functions as f
 from common.errors import UnreadableError
 from validate.checks.finding import FINDING, VERDICTS
 from validate.checks.table import CHECKS
+from validate.full import is_full
 from validate.ledger.read import is_url
 from validate.summary import SHOWN
 
@@ -96,7 +97,7 @@ def _write(frames: Iterable[DataFrame], out: str) -> None:
 
 
 def _refuse_full_disk(error: Exception, out: str) -> None:
-    if "No space left on device" not in str(error) and "Disk quota exceeded" not in str(error):
+    if not is_full(error):
         return
     shutil.rmtree(out, ignore_errors=True)  # half of the findings would pass for all of them
     raise UnreadableError(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import platform
+import re
 import statistics
+import subprocess
 import time
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,10 +62,52 @@ def show(result: Ratio) -> None:
     print(f"{mark} {result.name}: {result.ratio:.2f} (goal {result.goal}); ours {mine}, other {theirs}", flush=True)
 
 
+def table(results: list[Ratio], count: int) -> str:
+    """For the documents: speeds instead of seconds, of `count` things in each run."""
+    lines = ["| what | ours, records/s | other, records/s | ours \u00f7 other | goal |", "|---|---|---|---|---|"]
+    for one in results:
+        ours, other = (count / statistics.median(times) for times in (one.ours_s, one.other_s))
+        goal = f"\u2265 {1 / one.goal:.2f}, {'reached' if one.reached else 'missed'}"
+        lines.append(f"| {one.name} | {ours:,.0f} | {other:,.0f} | {ours / other:.2f} | {goal} |")
+    facts = machine()
+    lines.append(
+        f"\n{count:,} records, medians of {len(results[0].ours_s)} pairs in turn; {facts['date'][:10]}, {facts['cores']} "
+        f"cores ({facts['cpu']}), {facts['memory_mib']:,} MiB, kernel {facts['kernel']}, Java {facts['java']}."
+    )
+    return "\n".join(lines)
+
+
+def machine() -> dict[str, Any]:
+    """What a figure is worth nothing without."""
+    return {
+        "date": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
+        "kernel": platform.release(),
+        "cores": _cores(),
+        "cpu": _first("/proc/cpuinfo", "model name"),
+        "memory_mib": int(_first("/proc/meminfo", "MemTotal").split()[0]) // 1024,
+        "python": platform.python_version(),
+        "java": _java(),
+    }
+
+
+def _first(file: str, name: str) -> str:
+    lines = Path(file).read_text(encoding="utf-8").splitlines()
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith(name)), "0 unknown")
+
+
+def _java() -> str:
+    try:
+        done = subprocess.run(["java", "-version"], capture_output=True, text=True, timeout=60, check=False)
+    except OSError:
+        return "none"
+    words = re.findall(r'"([^"]+)"', done.stderr)
+    return words[0] if words else "unknown"
+
+
 def write(name: str, results: list[Ratio]) -> int:
     """One JSON file a benchmark; the exit code says whether all goals were reached."""
     RESULTS.mkdir(parents=True, exist_ok=True)
-    facts = {"date": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}", "kernel": platform.release(), "cores": _cores()}
+    facts = machine()
     content = {**facts, "ratios": [asdict(result) for result in results]}
     (RESULTS / f"{name}.json").write_text(json.dumps(content, indent=1), encoding="utf-8")
     print(f"Written: {RESULTS / name}.json")

@@ -1,13 +1,18 @@
-"""Speeds of the data plane: our producer with its whole ledger, without it, and Kafka's own producer-perf-test.
+"""Speeds of the data plane: our producer with its whole ledger, without it, and Kafka's own producer-perf-test; the final
+read with its whole verdict, and Kafka's own consumer-perf-test.
 
-Every pair runs in turn on one cluster, topic, user and settings. `--here` measures on this checkout's stack local
-instead of one made for the purpose.
+Every pair runs in turn on one cluster, with one topic's shape, user and settings; each run that writes has a fresh topic.
+`--here` measures on this checkout's stack local instead of one made for the purpose (its disks must hold two runs);
+`--records N` and `--pairs N` are for trying it out.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
+import os
 import re
+import statistics
 import subprocess
 import sys
 import tarfile
@@ -19,110 +24,195 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))  # run as a file: its own folder is first on the path, the rooms are not
 
-from tests.bench.harness import PAIRS, Ratio, compare, write  # noqa: E402
+from tests.bench.harness import PAIRS, Ratio, compare, table, write  # noqa: E402
 from tests.system.cluster.workloads import drop_topics, make_topics  # noqa: E402
 from tests.system.kafka_cluster import Cluster  # noqa: E402
 from tests.system.lab import new_lab  # noqa: E402
 from tools.kafka.fetch import ensure  # noqa: E402
+from validate.workload.seal import seal  # noqa: E402
 
 VERSION = "4.3.1"
-TOPIC, PARTITIONS = "kastellan-bench", 4
-RECORDS = 200_000
-TIMEOUT_S = 300
+TOPIC, READ_TOPIC, PARTITIONS = "kastellan-bench", "kastellan-bench-read", 4
+RECORDS = 2_000_000
+TIMEOUT_S = 900
+DISK = "8GiB"  # a run of 1 KiB takes 1.6 of it on each host, and brokers remove the one before a minute late
 LINGER_MS, BATCH_BYTES = 5, 262_144
 # Acked records per second, ours by Kafka's own: 0.7 at 100 bytes, 0.95 at 1 KiB; as times, the other way round.
 GOALS = {100: 1 / 0.7, 1024: 1 / 0.95}
 LEDGER_GOAL = 1 / 0.8
+READ_GOAL = 1 / 0.4
 _SPEED = re.compile(r"(?P<count>\d+) records sent, (?P<per_s>[\d.]+) records/sec")
+# The scripts of this distribution start small JVMs that compile little. The rivals get what Kafka's own scripts give.
+KAFKAS_JVM = {
+    "KAFKA_HEAP_OPTS": "-Xmx512M",
+    "KAFKA_JVM_PERFORMANCE_OPTS": "-server -XX:+UseG1GC -XX:MaxGCPauseMillis=20 -XX:InitiatingHeapOccupancyPercent=35"
+    " -XX:+ExplicitGCInvokesConcurrent -XX:MaxInlineLevel=15",
+}
 
 
 class Bench:
-    def __init__(self, folder: Path, clients: Path) -> None:
-        self.folder, self._clients, self._runs = folder, clients, 0
+    def __init__(self, folder: Path, clients: Path, records: int) -> None:
+        self.folder, self._clients, self._runs, self._records = folder, clients, 0, records
+        self.fetching_s: list[float] = []
         self.client: dict[str, Any] = json.loads((clients / "librdkafka.json").read_text(encoding="utf-8"))
         with tarfile.open(str(ensure(VERSION)["archive"])) as tar:
             tar.extractall(folder, filter="data")
         self._kafka = next(folder.glob("kafka_*"))
 
-    def ours(self, size: int, *, ledger: bool) -> float:
+    def fresh(self, topic: str) -> None:
+        drop_topics(self.client, [topic])
+        make_topics(self.client, {topic: (PARTITIONS, 3)}, **{"min.insync.replicas": "2"})
+
+    def ours(self, size: int, *, ledger: bool, topic: str = TOPIC, place: str = "ledger") -> float:
         self._runs += 1
+        self.fresh(topic)
         spec = {
-            "run_id": "bench", "name": f"w{self._runs}", "ledger": str(self.folder / "ledger"), "client": self.client,
-            "topics": [{"name": TOPIC, "partitions": PARTITIONS}], "count": RECORDS, "value_bytes": size,
+            "run_id": "bench", "name": f"w{self._runs}", "ledger": str(self.folder / place), "client": self.client,
+            "topics": [{"name": topic, "partitions": PARTITIONS}], "count": self._records, "value_bytes": size,
             "linger_ms": LINGER_MS, "batch_bytes": BATCH_BYTES,
         }  # fmt: skip
+        said = self._script("validate_sending.py", spec, "yes" if ledger else "no")
+        if said["acked"] != self._records:
+            raise SystemExit(f"Only {said['acked']} of {self._records} records were acknowledged.")
+        return float(said["s"])
+
+    def _script(self, name: str, spec: dict[str, Any], *words: str) -> dict[str, Any]:
         path = self.folder / "spec.json"
         path.touch(mode=0o600)
         path.write_text(json.dumps(spec), encoding="utf-8")
-        script = ROOT / "tests" / "bench" / "validate_sending.py"
-        told = output([sys.executable, str(script), str(path), "yes" if ledger else "no"])
-        said = json.loads(told.splitlines()[-1])
-        if said["acked"] != RECORDS:
-            raise SystemExit(f"Only {said['acked']} of {RECORDS} records were acknowledged.")
-        return float(said["s"])
+        told = output([sys.executable, str(ROOT / "tests" / "bench" / name), str(path), *words])
+        said: dict[str, Any] = json.loads(told.splitlines()[-1])
+        return said
+
+    def reading(self) -> float:
+        """The final read and the whole verdict over what `ours` left in `read`."""
+        place = self.folder / "read"
+        spec = {"ledger": str(place), "client": self.client, "topic": READ_TOPIC, "partitions": PARTITIONS}
+        said = self._script("validate_reading.py", spec, str(self.folder / "findings"))
+        if (said["verdict"], said["found"]) != ("passed", self._records):
+            raise SystemExit(f"Read and judged: {said}")
+        print(f"   read {said['read_s']:.1f} s, judged {said['judged_s']:.1f} s", flush=True)
+        return float(said["read_s"] + said["judged_s"])
+
+    def kafkas_reading(self) -> float:
+        """By its own word, the joining of its group in it; without that in `fetching_s`."""
+        self._runs += 1
+        told = output(
+            [
+                str(self._kafka / "bin" / "kafka-consumer-perf-test.sh"), "--topic", READ_TOPIC,
+                "--bootstrap-server", str(self.client["bootstrap.servers"]), "--num-records", str(self._records),
+                "--group", f"kastellan-bench-{self._runs}", "--command-config",
+                str(self._clients / "client.properties"), "--timeout", "60000", "--hide-header",
+            ]
+        )  # fmt: skip
+        took_s, fetching_s = consumed(told, self._records)
+        self.fetching_s.append(fetching_s)
+        return took_s
 
     def kafkas(self, size: int) -> float:
+        self.fresh(TOPIC)
         settings = {"acks": "all", "enable.idempotence": "true", "linger.ms": LINGER_MS, "batch.size": BATCH_BYTES}
         told = output(
             [
-                str(self._kafka / "bin" / "kafka-producer-perf-test.sh"), "--topic", TOPIC, "--num-records", str(RECORDS),
+                str(self._kafka / "bin" / "kafka-producer-perf-test.sh"), "--topic", TOPIC, "--num-records", str(self._records),
                 "--record-size", str(size), "--throughput", "-1",
                 "--command-config", str(self._clients / "client.properties"),
                 "--command-property", *(f"{key}={value}" for key, value in settings.items()),
             ]
         )  # fmt: skip
-        found = [match for match in _SPEED.finditer(told) if int(match["count"]) == RECORDS]
+        found = [match for match in _SPEED.finditer(told) if int(match["count"]) == self._records]
         if not found:
             raise SystemExit(f"Kafka's producer-perf-test did not say how fast it was:\n{told[-2000:]}")
-        return RECORDS / float(found[-1]["per_s"])
+        return self._records / float(found[-1]["per_s"])
+
+
+def consumed(told: str, records: int) -> tuple[float, float]:
+    """Seconds that the consumer-perf-test took, and those it fetched in: start, end, MB, MB/s, n, n/s, rebalance, fetch,
+    MB/s, n/s."""
+    lines = [cells for cells in (line.split(", ") for line in told.splitlines()) if len(cells) == 10]
+    if not lines or int(lines[-1][4]) < records:
+        raise SystemExit(f"Kafka's consumer-perf-test did not read all {records} records:\n{told[-2000:]}")
+    read, per_s, fetch_per_s = int(lines[-1][4]), float(lines[-1][5]), float(lines[-1][9])
+    return read / per_s, read / fetch_per_s
 
 
 def output(argv: list[str]) -> str:
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+    env = {**os.environ, **KAFKAS_JVM}
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=TIMEOUT_S, check=False, env=env)
     if done.returncode:
         raise SystemExit(f"{argv[0]} failed:\n{done.stdout[-1000:]}{done.stderr[-2000:]}")
     return done.stdout
 
 
-def measure(clients: Path, pairs: int) -> list[Ratio]:
-    with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
-        bench = Bench(Path(name), clients)
-        drop_topics(bench.client, [TOPIC])
-        make_topics(bench.client, {TOPIC: (PARTITIONS, 3)}, **{"min.insync.replicas": "2"})
+def measure(clients: Path, records: int, pairs: int) -> list[Ratio]:
+    with tempfile.TemporaryDirectory(prefix="kastellan-bench-", dir="/var/tmp") as name:
+        bench = Bench(Path(name), clients, records)
         try:
             bench.ours(100, ledger=True)  # the first records of a cluster wake it up; nobody's time counts yet
             bench.kafkas(100)
-            found = [
-                compare(
-                    f"producer with ledger by kafka-producer-perf-test, {size} B",
-                    ours=partial(bench.ours, size, ledger=True),
-                    other=partial(bench.kafkas, size),
-                    goal=goal,
-                    pairs=pairs,
-                )
-                for size, goal in GOALS.items()
-            ]
-            found.append(
-                compare(
-                    "producer with ledger by without, 100 B",
-                    ours=partial(bench.ours, 100, ledger=True),
-                    other=partial(bench.ours, 100, ledger=False),
-                    goal=LEDGER_GOAL,
-                    pairs=pairs,
-                )
-            )
+            return _ratios(bench, pairs)
         finally:
-            drop_topics(bench.client, [TOPIC])
+            drop_topics(bench.client, [TOPIC, READ_TOPIC])
+
+
+def _ratios(bench: Bench, pairs: int) -> list[Ratio]:
+    found = [
+        compare(
+            f"producer with ledger by kafka-producer-perf-test, {size} B",
+            ours=partial(bench.ours, size, ledger=True),
+            other=partial(bench.kafkas, size),
+            goal=goal,
+            pairs=pairs,
+        )
+        for size, goal in GOALS.items()
+    ]
+    found.append(
+        compare(
+            "producer with ledger by without, 100 B",
+            ours=partial(bench.ours, 100, ledger=True),
+            other=partial(bench.ours, 100, ledger=False),
+            goal=LEDGER_GOAL,
+            pairs=pairs,
+        )
+    )
+    drop_topics(bench.client, [TOPIC])
+    bench.ours(100, ledger=True, topic=READ_TOPIC, place="read")
+    seal(bench.folder / "read")
+    found.append(
+        compare(
+            "final read and verdict by kafka-consumer-perf-test, 100 B",
+            ours=bench.reading,
+            other=bench.kafkas_reading,
+            goal=READ_GOAL,
+            pairs=pairs,
+        )
+    )
+    joined = statistics.median(bench.fetching_s)
+    print(f"   without the joining of its group kafka-consumer-perf-test took {joined:.2f} s", flush=True)
     return found
 
 
 def main(words: list[str]) -> int:
-    if "--here" in words:
-        return write("validate", measure(ROOT / ".kastellan" / "local" / "clients" / "validator", PAIRS))
+    parser = argparse.ArgumentParser(prog="validate_bench", description=__doc__)
+    parser.add_argument("--here", action="store_true")
+    parser.add_argument("--records", type=int, default=RECORDS)
+    parser.add_argument("--pairs", type=int, default=PAIRS)
+    asked = parser.parse_args(words)
+    if asked.here:
+        return tell(
+            measure(ROOT / ".kastellan" / "local" / "clients" / "validator", asked.records, asked.pairs), asked.records
+        )
     with new_lab() as lab:
+        stack = lab.folder / "infra" / "stacks" / "local.yaml"
+        stack.write_text(re.sub(r"disk: \S+", f"disk: {DISK}", stack.read_text(encoding="utf-8")), encoding="utf-8")
         lab.kastellan("up", "--until", "hosts")
         Cluster(lab).play("site")
-        return write("validate", measure(lab.state() / "clients" / "validator", PAIRS))
+        return tell(measure(lab.state() / "clients" / "validator", asked.records, asked.pairs), asked.records)
+
+
+def tell(found: list[Ratio], records: int) -> int:
+    print(table(found, records), flush=True)
+    return write("validate", found)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from validate.faults.kinds import KINDS, STOP_BOUND_S, Scripts, scripts_of, with
 from validate.faults.ledger import FaultLedger, iso, now
 from validate.faults.record import OpenFault, Record
 from validate.faults.shell import Shell, over_ssh
+from validate.full import NotWritten
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -132,7 +133,7 @@ def _strike(place: Field, kind: str, blow: _Blow) -> datetime:
 
 def _outer_port(cluster: Cluster, host: Host) -> int | None:
     """The port that clients use; a host without a broker has none."""
-    return cluster.listeners.get("CLIENT", next(iter(cluster.listeners.values()))) if host.is_broker else None
+    return cluster.client_port if host.is_broker else None
 
 
 def _heal(place: Field, kind: str, blows: Sequence[_Blow]) -> None:
@@ -140,6 +141,8 @@ def _heal(place: Field, kind: str, blows: Sequence[_Blow]) -> None:
     with ThreadPoolExecutor(max_workers=max(1, len(blows))) as pool:
         healing = [pool.submit(heal_one, place, blow.entry, begun=blow.begun) for blow in blows]
     errors = [error for error in (future.exception() for future in healing) if error]
+    if errors and all(isinstance(error, NotWritten) for error in errors):
+        raise errors[0]  # every host serves again, only the ledger does not say so
     if errors:
         raise NotHealed(
             f"{kind} did not heal on every host.",

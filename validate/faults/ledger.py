@@ -8,6 +8,8 @@ import threading
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from validate.full import NotWritten
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
@@ -33,8 +35,15 @@ class FaultLedger:
     def write(self, fault: str, target: str, phase: str, detail: str = "") -> datetime:
         at = self._clock()
         line = json.dumps({"fault": fault, "target": target, "phase": phase, "at": iso(at), "detail": detail})
-        with self._lock, self.path.open("a", encoding="utf-8") as file:
-            file.write(f"{line}\n")
+        with self._lock:
+            try:
+                self._append(f"{line}\n")
+            except OSError as error:
+                raise NotWritten(error, self.path) from error
+        return at
+
+    def _append(self, line: str) -> None:
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(line)
             file.flush()
             os.fsync(file.fileno())
-        return at

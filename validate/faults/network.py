@@ -91,7 +91,7 @@ def _ports(cluster: Cluster, cut: str) -> str:
                 resolution="List the ensemble's hosts with their ports in cluster.json.",
             )
     elif cut == "clients":
-        chosen = [port for name, port in cluster.listeners.items() if name in CLIENT_LISTENERS]
+        chosen = [port for name, port in cluster.listeners.items() if name in CLIENT_LISTENERS] or [cluster.client_port]
     else:
         chosen = [*cluster.listeners.values(), *keepers]
     return f"{{ {', '.join(str(port) for port in sorted(chosen))} }}"

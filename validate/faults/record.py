@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from common.errors import UsageError
 from common.files import write_whole
+from validate.full import NotWritten
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,4 +59,7 @@ class Record:
         if not entries:
             self.path.unlink(missing_ok=True)
             return
-        write_whole(self.path, json.dumps([asdict(entry) for entry in entries], indent=1) + "\n", mode=0o600)
+        try:
+            write_whole(self.path, json.dumps([asdict(entry) for entry in entries], indent=1) + "\n", mode=0o600)
+        except OSError as error:
+            raise NotWritten(error, self.path) from error

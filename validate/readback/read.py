@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from common.errors import UnreadableError
 from common.run import run
+from validate.full import NotWritten, is_full
 from validate.ledger.from_json import arrow_schema
 from validate.readback import bounds as asking
 from validate.readback.broken import read_to
@@ -79,6 +80,8 @@ def read(
     try:
         _write(spark, client, found, names, root / "log")
     except Exception as error:  # of many types; where the read broke off is found out now
+        if is_full(error):
+            raise NotWritten(error, root / "log") from error
         found = [replace(one, read_to=read_to(client, one)) for one in found]
         short = [one for one in found if one.read_to is not None]
         problems += [f"{one.topic}-{one.partition} is unreadable from offset {one.read_to}" for one in short]

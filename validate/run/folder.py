@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import platform
 import stat
+import sys
 import threading
 import tomllib
 from dataclasses import asdict, dataclass, field
@@ -16,6 +18,9 @@ from common.files import write_whole
 from validate.faults.ledger import iso, now
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
     from validate.cluster import Cluster
     from validate.scenario import Scenario
 
@@ -76,9 +81,19 @@ class Entry:
 
 class RunFolder:
     def __init__(
-        self, path: Path, *, run_id: str, seed: int, suite: str | None, command: list[str], shared: Path | None = None
+        self,
+        path: Path,
+        *,
+        run_id: str,
+        seed: int,
+        suite: str | None,
+        command: list[str],
+        shared: Path | None = None,
+        clock: Callable[[], datetime] = now,
     ) -> None:
-        """`shared`: a folder that Spark's executors see as well; what they read and write lies there."""
+        """`shared`: a folder that Spark's executors see as well; what they read and write lies there.
+        `clock`: the run's own, which does not jump with the wall's."""
+        self._clock = clock
         self.path, self.run_id, self.seed = path, run_id, seed
         self._shared = None if shared is None else shared.absolute() / run_id
         self.entries: list[Entry] = []
@@ -88,7 +103,7 @@ class RunFolder:
             "run_id": run_id,
             "seed": seed,
             "suite": suite,
-            "started_at": iso(now()),
+            "started_at": iso(self._clock()),
             "ended_at": None,
             "kastellan": _own_version(),
             "command": command,
@@ -143,16 +158,23 @@ class RunFolder:
         return (self.path / kind).resolve() / scenario
 
     def say(self, text: str, *, quiet: bool = False) -> None:
-        """To run.log with its time, and to the terminal unless it is detail."""
-        with self._lock:
-            self._log.write(f"{iso(now())} {text}\n")
+        """To run.log with its time, and to the terminal unless it is detail.
+
+        A full disk, a closed terminal or a reader that went away stops neither a run nor, least of all, a healing.
+        """
+        with self._lock, contextlib.suppress(OSError):
+            self._log.write(f"{iso(self._clock())} {text}\n")
             self._log.flush()
-        if not quiet:
+        if quiet:
+            return
+        try:
             print(text, flush=True)
+        except OSError:
+            sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115  for the rest of this process
 
     def save(self, *, ended: bool = False, reason: str = "") -> None:
         if ended:
-            self._head["ended_at"] = iso(now())
+            self._head["ended_at"] = iso(self._clock())
         if reason:
             self._head["reasons"].append(reason)
         content = {**self._head, "scenarios": [asdict(entry) for entry in self.entries], "security": self.checks}

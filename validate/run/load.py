@@ -25,7 +25,6 @@ MARGIN = 1.5
 EVERY_S = 0.2
 DELIVERY_MS = 300_000
 HOPELESS_S = 30.0
-ASTRAY_S = 1.0
 PROBE_INTERVAL_MS = {"fresh": 1000, "running": 500}
 PROBE_TIMEOUT_MS = 3_000
 
@@ -131,9 +130,6 @@ class Load:
         if readers:
             told += [] if hopeless else self._catch_up()
             told += self.workloads.end(readers)
-        astray_s = max((abs(one.facts.get("drift_us", 0)) / 1e6 for one in self.workloads.all), default=0.0)
-        if astray_s > ASTRAY_S:
-            self._context.folder.say(f"  the wall clock went astray by {astray_s:.1f} s; the run kept its own time")
         return told
 
     def _catch_up(self) -> list[str]:

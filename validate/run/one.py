@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import time
 import traceback
 from dataclasses import asdict
@@ -14,6 +15,8 @@ from common.wait import wait_until
 from validate.admin import Workplace
 from validate.faults.errors import NotHealed
 from validate.faults.ledger import FaultLedger, iso
+from validate.full import NotWritten, is_full
+from validate.run import memory
 from validate.run.acts import Acts
 from validate.run.checks import broke_silence, never_leaderless, not_moved, not_refused
 from validate.run.expected import Expectation
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
     from validate.summary import Summary
 
 WHOLE_BEFORE_S = 60.0
+ASTRAY_S = 1.0
 
 
 def run_one(context: Context, scenario: Scenario, entry: Entry) -> None:
@@ -41,7 +45,7 @@ def run_one(context: Context, scenario: Scenario, entry: Entry) -> None:
     context.number += 1
     entry.started_at = iso(context.clock.now())
     context.folder.say(f"== {scenario.id}: {scenario.title}")
-    began_s = time.monotonic()
+    began_s, drift_us = time.monotonic(), context.clock.drift_us()
     try:
         if _applies(context, scenario, entry):
             _run(context, scenario, entry)
@@ -55,14 +59,26 @@ def run_one(context: Context, scenario: Scenario, entry: Entry) -> None:
         _settle(entry, error)
     except Exception as error:  # noqa: BLE001  a crash is unknown, never passed
         context.folder.say(traceback.format_exc(), quiet=True)
-        entry.settle("unknown", f"the runner crashed: {type(error).__name__}: {error}")
+        if is_full(error):
+            _settle(entry, NotWritten(error))
+        else:
+            entry.settle("unknown", f"the runner crashed: {type(error).__name__}: {error}")
     finally:
         entry.verdict = entry.verdict or "unknown"
+        _note_jump(context, entry, drift_us)
         entry.ended_at = iso(context.clock.now())
         context.folder.save()
         context.folder.say(f"   {entry.verdict} in {time.monotonic() - began_s:.0f} s")
         for reason in entry.reasons:
             context.folder.say(f"   because {reason}")
+
+
+def _note_jump(context: Context, entry: Entry, before_us: int) -> None:
+    """The wall clock was set, or the machine slept. No time in the ledger is the wall's, so this hinders nothing."""
+    astray_s = (context.clock.drift_us() - before_us) / 1e6
+    if abs(astray_s) > ASTRAY_S:
+        entry.notes.append(f"The wall clock jumped by {astray_s:+.1f} s meanwhile; the run kept its own time.")
+        context.folder.say(f"  {entry.notes[-1]}")
 
 
 def _settle(entry: Entry, error: KastellanError) -> None:
@@ -251,6 +267,8 @@ def _judge(context: Context, scenario: Scenario, entry: Entry, place: Workplace,
         entry.settle("failed", "violations: " + ", ".join(f"{name} {count}" for name, count in violations.items()))
     if scenario.workload.kind == "bulk":
         _add_up(scenario, entry, summary)
+        peak, swapped = memory.driver(os.getpid())
+        entry.notes.append(f"The driver and its JVM had {peak:,} MiB in memory at most, {swapped:,} MiB in swap.")
     context.folder.say(f"  {summary.checked['acked']:,} acked, {summary.acked['found']:,} found, "
                        f"{summary.acked['lost']:,} lost")  # fmt: skip
 

@@ -47,6 +47,9 @@ class Workload:
     done: threading.Event = field(default_factory=threading.Event)
     facts: dict[str, Any] = field(default_factory=dict)
     told_s: float = 0.0
+    words: str = ""
+    """Why it ended, by its own word."""
+    closed: threading.Event = field(default_factory=threading.Event)
     doomed: bool = False
     """Whether it is to die by SIGKILL: its own, or the runner's."""
     owned: list[str] = field(default_factory=list)
@@ -68,11 +71,14 @@ class Workload:
                 self.facts, self.told_s = told, time.monotonic()
                 if event == "done":
                     self.done.set()
+            elif event == "failed":
+                self.words = str(told["words"])
             elif event == "record" and self.on_record:
                 self.on_record(told)
             elif event in {"assigned", "revoked"}:
                 self.owned_at = datetime.fromisoformat(told["at"])
                 self.owned = told["owned"]
+        self.closed.set()
 
     def kill(self) -> None:
         """SIGKILL, to it and to what it has started: it is the first of a session of its own."""
@@ -92,9 +98,13 @@ class Workload:
         if code is None or (code == 0 and self.done.wait(HEARD_S)) or (self.doomed and self.killed):
             return None
         try:
-            words = self.log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-LAST_LINES:]
+            text = self.log.read_text(encoding="utf-8", errors="replace").strip()
         except OSError:
-            words = []
+            text = ""
+        if not text and code > 0:
+            self.closed.wait(HEARD_S)
+            text = self.words  # there was no room for a log
+        words = text.splitlines()[-LAST_LINES:]
         how = f"signal {-code}" if code < 0 else f"exit code {code}"
         return f"{self.kind} {self.name} died with {how}: {' | '.join(words) or 'without a word'}"
 

@@ -10,7 +10,6 @@ import shlex
 import signal
 import traceback
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +24,7 @@ from validate.run.one import run_one
 from validate.run.own_topics import OwnTopics
 from validate.security import run as security
 from validate.security.waivers import waivers
+from validate.workload.clock import Clock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -77,17 +77,20 @@ def run(cluster: Cluster, wish: Wish) -> RunFolder:
     waivers(cluster)  # a slip in them is told before anything is touched
     _require_consent(cluster, wish, asked)
     shared = shared_folder(wish)
+    if asked:
+        _require_spark(wish.spark_master)
     with alone(cluster), _signals():
         record = Record(cluster.state_dir)
         _refuse_open(record, wish)
         admin = Admin(cluster)
         Workplace(cluster, cluster.admin_user).check_login()
         OwnTopics(cluster).remove()
-        folder = _folder(cluster, wish, shared)
+        clock = Clock()
+        folder = _folder(cluster, wish, shared, clock)
         folder.describe(cluster)
         large = any(one.workload.count >= LARGE_COUNT for one in asked)
         records = max((one.workload.count * len(one.topics) for one in asked), default=0)
-        context = Context(cluster, admin, folder, record, wish.allow_faults, large, wish.spark_master, records)
+        context = Context(cluster, admin, folder, record, wish.allow_faults, large, wish.spark_master, records, clock)
         entries = [(one, folder.enter(one, _again(wish, one, folder.seed))) for one in asked]
         folder.save()
         numbers = wish.checks or (() if wish.ids else security.numbers_of(wish.suite))
@@ -130,6 +133,14 @@ def _require_consent(cluster: Cluster, wish: Wish, asked: Sequence[Scenario]) ->
         )
 
 
+def _require_spark(master: str | None) -> None:
+    """It is needed when all load is over: that it will not start is told before."""
+    from validate import session  # noqa: PLC0415  Spark's modules, only now
+
+    session.check_java()
+    session.check_master(master or "")
+
+
 def _refuse_open(record: Record, wish: Wish) -> None:
     if still := record.all():
         raise UsageError(
@@ -160,14 +171,15 @@ def shared_folder(wish: Wish) -> Path | None:
     return place.absolute()  # not resolved: other machines know it by this name
 
 
-def _folder(cluster: Cluster, wish: Wish, shared: Path | None) -> RunFolder:
+def _folder(cluster: Cluster, wish: Wish, shared: Path | None, clock: Clock) -> RunFolder:
     seed = random.SystemRandom().randrange(1000) if wish.seed is None else wish.seed
     if not 0 <= seed <= SEED_MOST:
         raise UsageError(f"Seed {seed} is too large or negative.", resolution=f"Take one of 0 to {SEED_MOST}.")
-    run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-s{seed}"
+    run_id = f"{clock.now():%Y%m%dT%H%M%SZ}-s{seed}"
     path = (wish.out or cluster.state_dir / "runs") / run_id
     suite = None if wish.ids or wish.checks else wish.suite
-    return RunFolder(path, run_id=run_id, seed=seed, suite=suite, command=list(wish.command), shared=shared)
+    command = list(wish.command)
+    return RunFolder(path, run_id=run_id, seed=seed, suite=suite, command=command, shared=shared, clock=clock.now)
 
 
 def _again(wish: Wish, one: Scenario, seed: int) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import traceback
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,15 +50,24 @@ def main(argv: list[str]) -> int:
         kind, file = asked(argv)
         KINDS[kind](take(file))
     except KastellanError as error:
-        print(error, file=sys.stderr)
+        last_words(str(error))
         return error.exit_code
     except KafkaException as error:
-        print(f"The client of Kafka refuses: {error.args[0]}", file=sys.stderr)
+        last_words(f"The client of Kafka refuses: {error.args[0]}")
         return EXIT_FAILED
     except Exception:  # noqa: BLE001  the process ends here either way
-        traceback.print_exc()
+        last_words(traceback.format_exc())
         return EXIT_FAILED
     return 0
+
+
+def last_words(text: str) -> None:
+    """For people; if the file they would read lies on the very disk that is full, for whoever started this."""
+    try:
+        print(text, file=sys.stderr, flush=True)
+    except OSError:
+        with suppress(OSError):
+            print(json.dumps({"event": "failed", "words": text}), flush=True)
 
 
 def asked(argv: list[str]) -> tuple[str, Path]:
@@ -89,6 +100,7 @@ def take(path: Path) -> Any:
 if __name__ == "__main__":
     code = main(sys.argv[1:])
     # The clients' own end could wait for brokers that are gone; the ledger is written, nothing else matters.
-    sys.stdout.flush()
-    sys.stderr.flush()
+    with suppress(OSError):
+        sys.stdout.flush()
+        sys.stderr.flush()
     os._exit(code)

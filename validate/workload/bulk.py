@@ -20,6 +20,7 @@ from pyspark.sql.udf import UserDefinedFunction
 from pyspark.util import PythonEvalType
 
 from common.errors import KastellanError, UsageError
+from validate.full import is_full
 from validate.ledger.from_json import arrow_schema
 from validate.pack import is_remote
 from validate.workload.clock import Clock, boot
@@ -71,7 +72,7 @@ def load(spark: SparkSession, given: dict[str, Any]) -> dict[str, int]:
         rows.write.mode("append").parquet(f"{spec.ledger}/sent")
     except Exception as error:
         raise KastellanError(
-            "The bulk load broke off.",
+            "The disk is full: the bulk load broke off." if is_full(error) else "The bulk load broke off.",
             details=_first_lines(error),
             resolution="What was sent is covered by its reservations; judge it or begin again under another name.",
         ) from error

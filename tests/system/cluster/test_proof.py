@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -24,6 +25,7 @@ pytestmark = [pytest.mark.system, pytest.mark.spark]
 RUN_S = 700
 STEP_S = 120
 SEED = "42"
+MOST_MIB = 3072
 NORMAL = ("load-sample", "stop-one-broker", "kill-leader", "isolate-client")
 # Of suite delivery; test_delivery.py runs them.
 CHOSEN = ("commit-before-work", "commit-after-work", "exactly-once-database")
@@ -206,6 +208,33 @@ def test_a_wrong_password_and_a_missing_right_are_named(cluster: Cluster, tmp_pa
     assert "User 'usercc' lacks the right Create on Topic kastellan-" in lacking
 
 
+def test_a_cluster_made_elsewhere_is_proven_as_far_as_it_lets_us(cluster: Cluster, tmp_path: Path) -> None:
+    """The same cluster as a stranger would describe it: no ssh, no operations, no consent, no stack of ours."""
+    content = cluster.document()
+    for host in content["hosts"]:
+        host["ssh"] = None
+    content |= {"stack": "elsewhere", "clients_dir": "logins", "operations": {}, "faults_allowed": False}
+    for user in ("admin", "validator"):
+        (tmp_path / "logins" / user).mkdir(parents=True)
+        (tmp_path / "logins" / user / "librdkafka.json").write_text(json.dumps(cluster.bundle(user)))
+    path = tmp_path / "cluster.json"
+    path.write_text(json.dumps(content))
+    words = ("run", "--cluster", str(path), "--scenario", "baseline", "kill-leader", "restart-rolling", "--seed", SEED)
+    refused = validate(cluster, *words)
+    assert (refused.returncode, "Faults are not allowed on cluster 'elsewhere'" in refused.stderr) == (64, True)
+    assert not (tmp_path / "runs").exists()
+    done = validate(cluster, *words, "--allow-faults")
+    (folder,) = (tmp_path / "runs").iterdir()
+    found = told(folder)
+    assert (found["baseline"]["verdict"], found["baseline"]["reasons"]) == ("passed", []), done.stdout
+    assert found["kill-leader"]["verdict"] == found["restart-rolling"]["verdict"] == "unknown"
+    assert "there is no ssh access to broker-1" in found["kill-leader"]["reasons"][0]
+    assert "no operation 'rolling_restart'" in found["restart-rolling"]["reasons"][0]
+    assert done.returncode == 2
+    assert (folder / "report.html").is_file()
+    assert validate(cluster, "heal", "--cluster", str(path)).stdout.strip() == "Nothing is broken."
+
+
 def test_a_topic_of_another_shape_is_told_as_that(cluster: Cluster) -> None:
     from tests.system.cluster.workloads import drop_topics, make_topics  # noqa: PLC0415
 
@@ -229,6 +258,14 @@ def test_every_other_scenario_is_passed(cluster: Cluster, name: str) -> None:
     done = validate(cluster, "run", "--scenario", name, "--seed", SEED)
     found = told(newest(cluster))[name]
     assert (found["verdict"], found["reasons"]) == ("passed", []), done.stdout
+    if name == "load-million":
+        notes = " ".join(found["notes"])
+        ((peak, swapped),) = re.findall(r"had ([\d,]+) MiB in memory at most, ([\d,]+) MiB in swap", notes)
+        assert (int(peak.replace(",", "")) < MOST_MIB, swapped) == (True, "0"), notes
+        sums = re.findall(r"(\w+): the random numbers sent add up to ([\d,]+), those read back to ([\d,]+)", notes)
+        assert [topic for topic, *_ in sums] == ["Topic_Four", "Topic_One", "Topic_Three"]
+        assert all(sent == read for _, sent, read in sums)
+        assert "Each of the numbers 0 to 999,999 was read back, in every topic." in notes
 
 
 def words_of(pid: int) -> str:

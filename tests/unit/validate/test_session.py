@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from common.errors import EXIT_UNKNOWN, UnreadableError
+from tests.unit.validate.control import cluster
 from validate import session
+from validate.run import runner
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,6 +49,28 @@ def test_java_missing_says_what_to_install(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UnreadableError, match="Install a Java runtime"):
         session.check_java()
+
+
+@pytest.mark.parametrize(
+    ("java", "master", "told"),
+    [
+        ("11.0.2", None, "Java 11 is too old"),
+        (None, None, "Java is missing"),
+        ("17.0.1", "spark://127.0.0.1:1", "cannot be reached"),
+    ],
+)
+def test_a_run_that_nobody_could_judge_is_not_begun(
+    java: str | None, master: str | None, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark is needed at the end of the first scenario: minutes of load, and faults, for nothing."""
+    if java:
+        fake_java(tmp_path / "java", java)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "java"))
+    monkeypatch.setattr(runner, "Admin", lambda _: pytest.fail("the cluster was asked already"))
+    wish = runner.Wish(suite=None, ids=("kill-leader",), spark_master=master, ledger=str(tmp_path))
+    with pytest.raises(UnreadableError, match=told):
+        runner.run(cluster(tmp_path), wish)
+    assert not (tmp_path / "runs").exists()
 
 
 def test_java_new_enough_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,7 @@ from validate.run import runner
 from validate.run.folder import RunFolder
 from validate.run.runner import Wish, shared_folder
 from validate.workload import bulk
-from validate.workload.clock import boot
+from validate.workload.clock import Clock, boot
 from validate.workload.settings import inlined
 from validate.workload.spec import ProducerSpec
 
@@ -234,7 +234,7 @@ def test_executors_of_the_folders_group_may_write_beside_the_driver(tmp_path: Pa
     cluster: Any = SimpleNamespace(state_dir=tmp_path)
     before = os.umask(0o077)
     try:
-        made = runner._folder(cluster, Wish(suite="load", ids=()), tmp_path / "shared")
+        made = runner._folder(cluster, Wish(suite="load", ids=()), tmp_path / "shared", Clock())
         ledger = made.folder("ledger", "baseline")
         assert [path.stat().st_mode & 0o777 for path in (ledger, *list(ledger.parents)[:2])] == [0o775] * 3
         assert made.folder("logs").stat().st_mode & 0o777 == 0o700, "nobody else of that group has to see the rest"

@@ -1,0 +1,46 @@
+"""What a benchmark says: the rivals' own words are read right, and a table tells speeds, goals and the machine."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.bench import harness, validate_bench
+
+LINE = (
+    "2026-11-19 07:00:00:100, 2026-11-19 07:00:05:100, 190.7349, 38.1470, 2000000, 400000.0000, 3000, 2000, 95.3674, "
+    "1000000.0000"
+)
+
+
+def test_the_consumer_perf_test_is_taken_at_its_word() -> None:
+    told = f"[2026-11-19 07:00:00,000] WARN something, else (x)\n{LINE}\n"
+    assert validate_bench.consumed(told, 2_000_000) == (5.0, 2.0)
+
+
+@pytest.mark.parametrize("told", ["", "Exiting before consuming\n", LINE.replace("2000000, ", "1999999, ")])
+def test_one_that_did_not_read_everything_is_no_figure(told: str) -> None:
+    with pytest.raises(SystemExit, match="did not read all 2000000 records"):
+        validate_bench.consumed(told, 2_000_000)
+
+
+def test_the_table_tells_speeds_goals_and_the_machine() -> None:
+    good = harness.Ratio("ours by theirs", [4.0, 5.0, 9.0], [4.0, 4.0, 1.0], 5 / 4, 1 / 0.7)
+    bad = harness.Ratio("slow by quick", [10.0], [1.0], 10.0, 1 / 0.4)
+    lines = harness.table([good, bad], 2_000_000).splitlines()
+    assert lines[2] == "| ours by theirs | 400,000 | 500,000 | 0.80 | \u2265 0.70, reached |"
+    assert lines[3] == "| slow by quick | 200,000 | 2,000,000 | 0.10 | \u2265 0.40, missed |"
+    assert re.search(
+        r"^2,000,000 records, medians of 3 pairs in turn; \d{4}-\d\d-\d\d, \d+ cores \(.+\), [\d,]+ MiB", lines[-1]
+    )
+
+
+def test_records_and_goals_are_those_that_were_promised() -> None:
+    assert validate_bench.RECORDS == 2_000_000
+    assert harness.PAIRS >= 5
+    goals = [
+        round(1 / goal, 2)
+        for goal in (*validate_bench.GOALS.values(), validate_bench.LEDGER_GOAL, validate_bench.READ_GOAL)
+    ]
+    assert goals == [0.7, 0.95, 0.8, 0.4]
