@@ -113,9 +113,9 @@ def health(
     return {"hosts": hosts, **{name: state.get(name) for name in names}, "problems": problems}
 
 
-def data_folder(path: str, user: str, group: str) -> dict[str, Any]:
+def data_folder(path: str, user: str, group: str, marker: str = "") -> dict[str, Any]:
     """A disk that outlived its host belongs to a number that may be another user's on the new one, or nobody's."""
-    return {"path": path, "state": "directory", "mode": "0750", "owner": user, "group": group, "tree": True}
+    return {"path": path, "state": "directory", "mode": "0750", "owner": user, "group": group, "content_if": marker}
 
 
 def tool_link(name: str, current: str) -> dict[str, str]:

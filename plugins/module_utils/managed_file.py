@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import grp
 import os
 import pwd
@@ -21,7 +22,7 @@ OPTIONS: dict[str, Any] = {
     "group": {"type": "str", "default": "root"},
     "mode": {"type": "str", "default": "0644"},
     "secret": {"type": "bool", "default": False},
-    "tree": {"type": "bool", "default": False},
+    "content_if": {"type": "str", "default": ""},
 }
 UNCHANGED = -1  # for chown
 BEGIN, END = "# BEGIN {}", "# END {}"
@@ -45,11 +46,12 @@ def settle(entry: dict[str, Any], *, apply: bool) -> dict[str, Any] | None:
     differs = {name for name, value in wanted.items() if before.get(name) != value}
     if not differs:
         return None
+    gives = before["kind"] == "directory" and differs & {"owner", "group"} and _is_ours(path, entry.get("content_if"))
     if apply:
-        if entry.get("tree") and before["kind"] == "directory" and differs & {"owner", "group"}:
+        if gives:
             _give_content(path, wanted)
         _apply(path, before, wanted, differs)
-    return _diff(entry, before, wanted)
+    return _diff(entry, before, {**wanted, "with": "and what is in it"} if gives else wanted)
 
 
 def look(path: str) -> dict[str, Any]:
@@ -119,12 +121,29 @@ def _apply(path: str, before: dict[str, Any], wanted: dict[str, Any], differs: s
         Path(path).chmod(int(wanted["mode"], 8))
 
 
+def _is_ours(path: str, marker: str | None) -> bool:
+    """Only a folder that bears the mark of what we would put there: anything else in it may be somebody's."""
+    return bool(marker) and (Path(path) / str(marker)).exists()
+
+
 def _give_content(path: str, wanted: dict[str, Any]) -> None:
     """Before the folder itself, so that an interrupted run is seen by the next one."""
     uid, gid = _uid(wanted.get("owner")), _gid(wanted.get("group"))
+    before = Path(path).lstat()
     for folder, folders, files in os.walk(path):
+        if Path(folder).lstat().st_dev != before.st_dev:
+            folders.clear()  # another disk is another matter
+            continue
         for name in (*folders, *files):
-            os.chown(Path(folder) / name, uid, gid, follow_symlinks=False)
+            with contextlib.suppress(FileNotFoundError):  # a running service renames its files meanwhile
+                _give(Path(folder) / name, before, uid, gid)
+
+
+def _give(path: Path, folder: os.stat_result, uid: int, gid: int) -> None:
+    """What belongs to neither the folder's user nor its group was put there by somebody else."""
+    seen = path.lstat()
+    if seen.st_dev == folder.st_dev and (seen.st_uid == folder.st_uid or seen.st_gid == folder.st_gid):
+        os.chown(path, uid, gid, follow_symlinks=False)
 
 
 def _write(path: str, wanted: dict[str, Any]) -> None:
@@ -177,6 +196,6 @@ def _diff(entry: dict[str, Any], before: dict[str, Any], after: dict[str, Any]) 
 
 
 def _shown(entry: dict[str, Any], facts: dict[str, Any]) -> str:
-    head = " ".join(str(facts[name]) for name in ("kind", "owner", "group", "mode", "target") if name in facts)
+    head = " ".join(str(facts[name]) for name in ("kind", "owner", "group", "mode", "target", "with") if name in facts)
     content = "" if entry.get("secret") else facts.get("content", "")
     return f"{head}\n{content}"

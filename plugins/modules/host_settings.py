@@ -42,10 +42,10 @@ options:
       group: {description: Group; empty likewise., type: str, default: root}
       mode: {description: Mode in octal digits., type: str, default: "0644"}
       secret: {description: Leave the content out of the diff., type: bool, default: false}
-      tree:
-        description: With a folder's owner or group, all that is in it changes hands too.
-        type: bool
-        default: false
+      content_if:
+        description: Where a folder whose owner or group changes holds this name, what is theirs in it goes with it.
+        type: str
+        default: ""
   kernel: {description: Names as sysctl has them and their values., type: dict, default: {}}
   table: {description: Family and name of the table., type: str, default: inet kastellan}
   firewall:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -76,24 +77,53 @@ def test_a_folder_that_changes_hands_takes_its_content_along(tmp_path: Path, mon
     (tmp_path / "data" / "t-0").mkdir(parents=True)
     (tmp_path / "data" / "t-0" / "log").touch()
     (tmp_path / "data" / "elsewhere").symlink_to("/etc")
+    (tmp_path / "data" / "meta.properties").touch()
     given: list[tuple[str, bool]] = []
     monkeypatch.setattr("os.chown", lambda path, *_, follow_symlinks=True: given.append((str(path), follow_symlinks)))
     wanted = entry(tmp_path / "data", state="directory", mode="0750", owner="games", group="games")
-    settle({**wanted, "tree": True}, apply=True)
-    assert sorted(given[:-1]) == [(f"{tmp_path}/data/{name}", False) for name in ("elsewhere", "t-0", "t-0/log")]
+    said = settle({**wanted, "content_if": "meta.properties"}, apply=True)
+    assert sorted(given[:-1]) == [
+        (f"{tmp_path}/data/{name}", False) for name in ("elsewhere", "meta.properties", "t-0", "t-0/log")
+    ]
+    assert said is not None
+    assert "and what is in it" in said["after"]
     assert given[-1] == (f"{tmp_path}/data", True), "last, so that a run that is cut off is seen by the next one"
     del given[:]
     settle(wanted, apply=True)
-    settle({**wanted, "tree": True}, apply=False)
+    settle({**wanted, "content_if": "meta.properties"}, apply=False)
     assert given == [(f"{tmp_path}/data", True)], "unless nobody asked, or it is only looked at"
+    del given[:]
+    said = settle({**wanted, "content_if": "version-2"}, apply=True)
+    assert given == [(f"{tmp_path}/data", True)], "unless the folder holds something else"
+    assert said is not None
+    assert "and what is in it" not in said["after"]
+
+
+def test_what_others_put_there_or_took_away_stays_out_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A service renames its files while its folder changes hands; a guest's file is the guest's."""
+    (tmp_path / "data").mkdir()
+    for name in ("meta.properties", "guest", "renamed"):
+        (tmp_path / "data" / name).touch()
+    os.chown(tmp_path / "data" / "guest", 4711, 4711)
+    given: list[str] = []
+
+    def chown(path: Path | str, *_: object, follow_symlinks: bool = True) -> None:
+        if str(path).endswith("renamed"):
+            raise FileNotFoundError(path, follow_symlinks)
+        given.append(str(path))
+
+    monkeypatch.setattr("os.chown", chown)
+    wanted = entry(tmp_path / "data", state="directory", mode="0750", owner="games", group="games")
+    settle({**wanted, "content_if": "meta.properties"}, apply=True)
+    assert given == [f"{tmp_path}/data/meta.properties", f"{tmp_path}/data"]
 
 
 def test_content_stays_where_the_folder_is_its_owners(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Looking through all data on every run would take long, and only a disk's first arrival needs it."""
     (tmp_path / "data").mkdir(mode=0o700)
-    (tmp_path / "data" / "log").touch()
+    (tmp_path / "data" / "meta.properties").touch()
     monkeypatch.setattr("os.walk", lambda _: pytest.fail("it was walked through"))
-    assert settle(entry(tmp_path / "data", state="directory", mode="0750", tree=True), apply=True)
+    assert settle(entry(tmp_path / "data", state="directory", mode="0750", content_if="meta.properties"), apply=True)
 
 
 def test_a_block_keeps_what_is_around_it() -> None:
