@@ -6,8 +6,9 @@ import json
 import logging
 import re
 import threading
+import uuid
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from confluent_kafka import Consumer, Producer
 
@@ -104,7 +105,9 @@ def write(client: dict[str, Any], topic: str, count: int = 1, timeout_s: float =
     )
     for number in range(count):
         producer.produce(
-            topic, f"{number}".encode(), on_delivery=lambda error, _: answers.append(error.name() if error else "")
+            topic,
+            f"{number}".encode(),
+            on_delivery=lambda error, _: answers.append(error.name() if error else ""),
         )
     producer.flush(timeout_s + 5)
     return answers or [str(error) for error in errors]
@@ -133,11 +136,13 @@ def read(client: dict[str, Any], topic: str, group: str, timeout_s: float = 30) 
 class Writer:
     """Writes with acks=all until it is stopped, and remembers what was acknowledged and how long the slowest took."""
 
+    PATIENCE_S: ClassVar[float] = 120
     client: dict[str, Any]
     topic: str
     acked: set[int] = field(default_factory=set)
     refused: list[str] = field(default_factory=list)
     slowest_s: float = 0.0  # from being handed over to being acknowledged, by librdkafka's own clock
+    mark: str = field(default_factory=lambda: uuid.uuid4().hex)  # others have written numbers to the topic as well
     _stop: threading.Event = field(default_factory=threading.Event)
 
     def __enter__(self) -> Self:
@@ -150,13 +155,21 @@ class Writer:
         self._thread.join()
 
     def _run(self) -> None:
-        producer = Producer({**self.client, "acks": "all", "delivery.timeout.ms": 120_000}, logger=SILENT)
+        producer = Producer(
+            {**self.client, "acks": "all", "delivery.timeout.ms": int(self.PATIENCE_S * 1000)}, logger=SILENT
+        )
         number = 0
         while not self._stop.wait(0.01):
-            producer.produce(self.topic, f"{number}".encode(), on_delivery=self._answer(number))
+            producer.produce(self.topic, f"{self.mark}:{number}".encode(), on_delivery=self._answer(number))
             producer.poll(0)
             number += 1
-        producer.flush(120)
+        producer.flush(self.PATIENCE_S)
+
+    def lost(self, group: str) -> set[int]:
+        """What was acknowledged and is not there."""
+        ours = f"{self.mark}:".encode()
+        values = [value for value in read_all(self.client, self.topic, group) if value.startswith(ours)]
+        return self.acked - {int(value.removeprefix(ours)) for value in values}
 
     def _answer(self, number: int) -> Any:
         def answer(error: Any, message: Any) -> None:
@@ -169,13 +182,13 @@ class Writer:
         return answer
 
 
-def read_all(client: dict[str, Any], topic: str, group: str) -> list[int]:
+def read_all(client: dict[str, Any], topic: str, group: str) -> list[bytes]:
     """Every record up to the ends of the partitions."""
     settings = {**client, "group.id": group, "auto.offset.reset": "earliest", "enable.partition.eof": True}
     consumer = Consumer(settings, logger=SILENT)
     partitions = len(consumer.list_topics(topic, timeout=20).topics[topic].partitions)
     consumer.subscribe([topic])
-    found: list[int] = []
+    found: list[bytes] = []
     ended: set[int | None] = set()
     while len(ended) < partitions:
         message = consumer.poll(30)
@@ -183,6 +196,6 @@ def read_all(client: dict[str, Any], topic: str, group: str) -> list[int]:
         if message.error():
             ended.add(message.partition())
         else:
-            found.append(int(message.value() or b"-1"))
+            found.append(message.value() or b"")
     consumer.close()
     return found

@@ -23,9 +23,10 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 )
 
 from infra.providers.nspawn.cgroup import HostGroup
-from tests.system.kafka_cluster import SILENT, Cluster, Writer, read_all, write
+from tests.system.kafka_cluster import SILENT, Cluster, Writer, write
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 pytestmark = pytest.mark.system
@@ -101,6 +102,15 @@ def test_drift_names_each_change_and_site_repairs_exactly_those(cluster: Cluster
     assert cluster.play("site", *NO_QUOTA).changed == 1
 
 
+@pytest.fixture(autouse=True)
+def _left_whole(cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[None]:
+    """A test that fails half-way must not redden those after it."""
+    failed = request.session.testsfailed
+    yield
+    if request.session.testsfailed > failed:
+        cluster.play("site", "-e", "kafka_remove_strays=true", check=False)
+
+
 def brokers(cluster: Cluster) -> list[str]:
     return [host["name"] for host in cluster.document()["hosts"] if "kafka_broker" in host["roles"]]
 
@@ -117,7 +127,7 @@ TEN_THREADS = ("-e", '{"kafka_config": {"num.io.threads": 10}}')
 def test_check_mode_foretells_and_touches_nothing(cluster: Cluster) -> None:
     before = processes(cluster)
     foretold = cluster.play("site", "--check", "--diff", *TEN_THREADS)
-    assert foretold.output.count("+num.io.threads=10") == 4
+    assert foretold.output.count("+num.io.threads=10") == len(before)
     assert all(foretold.changed_on(host) > 0 for host in before)
     assert processes(cluster) == before
     assert "Nothing differs from what is declared." in cluster.play("drift").output
@@ -146,7 +156,7 @@ def test_a_changed_setting_rolls_and_loses_nothing(cluster: Cluster) -> None:
     assert "Topic_One-0" in rolled.output
     assert writer.refused == []
     assert len(writer.acked) > 500
-    assert writer.acked <= set(read_all(cluster.bundle("usercc"), "Topic_Four", "after-the-roll"))
+    assert writer.lost("after-the-roll") == set()
 
 
 def test_a_setting_of_the_cluster_restarts_nobody(cluster: Cluster) -> None:
@@ -177,7 +187,7 @@ def test_a_wiped_voter_is_replaced_in_the_quorum(cluster: Cluster) -> None:
         healed = cluster.play("site")
     assert healed.restarted == []
     assert writer.refused == []
-    assert writer.acked <= set(read_all(cluster.bundle("usercc"), "Topic_Four", "after-the-wipe"))
+    assert writer.lost("after-the-wipe") == set()
     assert cluster.health()["under_replicated"] == [], "it has refilled"
     after = voters(cluster)
     assert after.keys() == before.keys()
@@ -210,7 +220,7 @@ def test_a_host_made_anew_around_its_data_disk_is_the_same_node_again(cluster: C
         assert cluster.play("site").restarted == []
     assert voters(cluster) == before
     assert writer.refused == []
-    assert writer.acked <= set(read_all(cluster.bundle("usercc"), "Topic_Four", "after-the-new-host"))
+    assert writer.lost("after-the-new-host") == set()
     assert cluster.play("site").changed == 0
 
 
