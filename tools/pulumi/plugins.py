@@ -15,6 +15,7 @@ from common.cache import cache_dir
 from common.errors import CommandFailed
 from common.lock import locked
 from common.run import run
+from common.sums import is_as_made, write_sum
 from tools.pulumi.golang import builder
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def ensure_plugin(name: str, environ: Mapping[str, str]) -> str:
     if shutil.which(f"pulumi-resource-{name}", path=environ["PATH"]):
         return "on PATH"
     with locked(cache_dir() / "tools" / f"plugin-{name}.lock"):
-        if built_path(name).is_file():
+        if is_as_made(built_path(name)):
             _hand_over(name, environ)
             return f"{version}, built before"
         try:
@@ -90,9 +91,11 @@ def _build(name: str) -> None:
     target = built_path(name)
     work = cache_dir() / "build" / f"plugin-{name}"
     half = target.parent.with_name(f"{target.parent.name}.half")
-    shutil.rmtree(half, ignore_errors=True)
+    for rest in (half, target.parent):
+        shutil.rmtree(rest, ignore_errors=True)
     half.mkdir(parents=True)
     go = builder(work, SOURCES, f"Pulumi's plugin for {name}")
     go.build(SOURCES, f"./{name}", half / target.name, "-s -w")
+    write_sum(half / target.name)
     half.rename(target.parent)
     shutil.rmtree(work)

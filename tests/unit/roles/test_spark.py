@@ -216,6 +216,19 @@ def test_another_form_of_the_tar_has_another_name(tmp_path: Path, monkeypatch: p
     assert (first["made"], second["made"]) == (True, True)
 
 
+@pytest.mark.parametrize("ending", ["", ".sha256"])
+def test_a_tar_that_was_cut_off_is_packed_again(ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bundle, "cache_dir", lambda: tmp_path)
+    monkeypatch.setattr(bundle, "contents", lambda: iter([("site/a", Path(__file__))]))
+    first = bundle.ensure()
+    assert bundle.ensure() == {**first, "made": False}
+    whole = Path(str(first["archive"])).read_bytes()
+    path = Path(f"{first['archive']}{ending}")
+    path.write_bytes(path.read_bytes()[:-1])
+    assert bundle.ensure() == {**first, "made": True}
+    assert Path(str(first["archive"])).read_bytes() == whole
+
+
 def test_what_tasks_import_is_named_alike_wherever_it_is_named() -> None:
     linked = {name.removesuffix(".libs").replace("_", "-") for name in standalone.PACKAGES}
     assert set(bundle.PACKAGES) == set(pack.PACKAGES) == linked

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from common.errors import KastellanError
+from common.sums import write_sum
 from tests.unit.infra import test_libvirt, test_openstack
 from tests.unit.infra.clouds import run_program
 from tools.pulumi import plugins
@@ -80,8 +81,9 @@ def build(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     def pretend(name: str) -> None:
         begun.append(name)
-        plugins.built_path(name).parent.mkdir(parents=True)
+        plugins.built_path(name).parent.mkdir(parents=True, exist_ok=True)
         plugins.built_path(name).write_text("program")
+        write_sum(plugins.built_path(name))
 
     monkeypatch.setattr(plugins, "_build", pretend)
     return begun
@@ -126,6 +128,18 @@ def test_a_build_leaves_the_program_and_nothing_else(pulumi: FakePulumi) -> None
         plugins.built_path("libvirt").parent.name,
         "plugin-libvirt.lock",
     }
+
+
+@pytest.mark.parametrize("spoil", [lambda path: path.write_text("progra"), lambda path: path.unlink()])
+def test_a_built_plugin_that_was_altered_is_built_again(pulumi: FakePulumi, spoil: Callable[[Path], object]) -> None:
+    go = pulumi.folder / "go"
+    go.write_text(GO)
+    go.chmod(0o755)
+    assert plugins.ensure_plugin("libvirt", pulumi.environ) == "0.5.4, built from Go modules"
+    spoil(plugins.built_path("libvirt"))
+    assert plugins.ensure_plugin("libvirt", pulumi.environ) == "0.5.4, built from Go modules"
+    assert plugins.built_path("libvirt").read_text() == "./libvirt\n"
+    assert plugins.ensure_plugin("libvirt", pulumi.environ) == "0.5.4, built before"
 
 
 def test_a_plugin_that_cannot_be_built_is_asked_for(pulumi: FakePulumi, build: list[str]) -> None:
