@@ -98,6 +98,8 @@ def run(cluster: Cluster, wish: Wish) -> RunFolder:
         folder.say(f"Run {folder.run_id}: {told} on {cluster.stack}, in {folder.path}")
         reason = ""
         try:
+            if entries:
+                context.require_shared_ledger()
             if numbers:
                 security.run_checks(cluster, numbers, folder.checks, intrusive=wish.intrusive, say=folder.say)
                 folder.save()
