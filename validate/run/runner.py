@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from common.errors import UsageError
 from validate import scenario as scenarios
-from validate.admin import Admin, Workplace
+from validate.admin import Admin
 from validate.faults.record import Record
 from validate.pack import is_remote
 from validate.run.context import Context
@@ -25,6 +25,7 @@ from validate.run.own_topics import OwnTopics
 from validate.security import run as security
 from validate.security.waivers import waivers
 from validate.workload.clock import Clock
+from validate.workplace import Workplace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
