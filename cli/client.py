@@ -31,7 +31,8 @@ Java tools            on a host, where they are; the file is whole in itself:
                       ./kastellan ssh --stack {stack} {host} kafka-console-consumer.sh --bootstrap-server {server} \\
                           {option} {user}.properties --topic TOPIC --from-beginning --group mine
 Spark                 pairs = (line.rstrip("\\n").split("=", 1) for line in open("{folder}/client.properties"))
-                      options = {{f"kafka.{{k}}": v.encode().decode("unicode_escape") for k, v in pairs}}
+                      options = {{f"kafka.{{k}}": v.encode().decode("unicode_escape")
+                                 .encode("utf-16", "surrogatepass").decode("utf-16") for k, v in pairs}}
                       spark.read.format("kafka").options(**options)
 By certificate        client-mtls.properties, librdkafka-mtls.json"""
 # Kafka 4.2 gave the console tools one name for it, and warns of the old ones.

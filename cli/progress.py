@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -24,6 +25,10 @@ class Task:
     """Returns a word on the outcome."""
 
 
+# Which task's work a thread is doing, and where that is shown.
+_TOLD: ContextVar[tuple[_Lines | _Live, Task] | None] = ContextVar("told", default=None)
+
+
 def run_together(tasks: Sequence[Task]) -> None:
     """All tasks side by side; the first error comes out when all have ended."""
     display = _Live() if sys.stdout.isatty() else _Lines()
@@ -33,7 +38,15 @@ def run_together(tasks: Sequence[Task]) -> None:
         future.result()
 
 
+def tell(hint: str) -> None:
+    """For work that finds out on the way what it has to do: shown in place of its task's hint."""
+    if told := _TOLD.get():
+        display, task = told
+        display.begin(replace(task, hint=hint))
+
+
 def _timed(task: Task, display: _Lines | _Live) -> None:
+    _TOLD.set((display, task))
     began_s = time.monotonic()
     display.begin(task)
     try:
@@ -77,7 +90,11 @@ class _Live:
         self._progress.stop()
 
     def begin(self, task: Task) -> None:
-        self._rows[task.title] = self._progress.add_task(f"{task.title}: {task.hint}", total=None)
+        text = f"{task.title}: {task.hint}"
+        if task.title in self._rows:
+            self._progress.update(self._rows[task.title], description=text)
+        else:
+            self._rows[task.title] = self._progress.add_task(text, total=None)
 
     def end(self, task: Task, took_s: float, outcome: str, *, good: bool) -> None:
         self._progress.remove_task(self._rows[task.title])

@@ -1,5 +1,6 @@
-"""Say whether a stack is well. Hosts: each answers by its pinned key, systemd runs, disks have room. Its cluster, once
-there is one: brokers, controller, quorum, replicas, certificates (playbooks/health.yml). Exit code 0 if all is.
+"""Say whether a stack is well. Hosts: each answers by its pinned key, systemd runs, disks have room. Spark's
+daemons run. Its cluster, once there is one: brokers, controller, quorum, replicas, certificates (playbooks/health.yml).
+Exit code 0 if all is.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from common.ssh import ssh_argv
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
 HELP = "say whether hosts and cluster are well"
 LOOK_TIMEOUT_S = 30
@@ -31,7 +33,12 @@ df --local --output=pcent,target -x tmpfs -x devtmpfs -x squashfs | grep '% /' |
   | sort -rn | sed 1q
 """
 LOOK_LINES = 3
+# Of each daemon of Spark that a host shall have: one that was stopped has not failed, so systemd calls the host well.
+LOOK_AT_SPARK = "systemctl show --property=LoadState,ActiveState {unit} | tr '\\n' ' '; echo"
+SPARK_LINE = "LoadState="
+SPARK_ROLES = ("spark_master", "spark_worker")
 FULL_PERCENT = 95
+RUNS, NOT_MADE = "runs", "not made yet"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -92,14 +99,39 @@ def look(host: StackHost) -> dict[str, Any]:
     facts = {"name": host.name, "address": host.login.address, "roles": host.roles}
     try:
         done = subprocess.run(
-            ssh_argv(host.login, LOOK), capture_output=True, text=True, timeout=LOOK_TIMEOUT_S, check=False
-        )
+            ssh_argv(host.login, look_of(host.roles)),
+            capture_output=True, text=True, timeout=LOOK_TIMEOUT_S, check=False,
+        )  # fmt: skip
     except subprocess.TimeoutExpired:
         return {**facts, "well": False, "state": "silent", "detail": f"no answer in {LOOK_TIMEOUT_S} s"}
-    lines = done.stdout.splitlines()
+    every = done.stdout.splitlines()
+    of_spark = [line for line in every if line.startswith(SPARK_LINE)]
+    lines = [line for line in every if line not in of_spark]
     if len(lines) < LOOK_LINES:
         return {**facts, "well": False, "state": "unreachable", "detail": done.stderr.strip()}
-    return {**facts, **judge(lines)}
+    seen = {**facts, **judge(lines)}
+    daemons = spark_daemons(host.roles, of_spark)
+    if not daemons:
+        return seen
+    down = [f"{role} {state}" for role, state in daemons.items() if state not in {RUNS, NOT_MADE}]
+    if down and seen["well"]:
+        seen |= {"well": False, "state": "Spark down", "detail": ", ".join(down)}
+    return {**seen, "spark": daemons}
+
+
+def look_of(roles: Sequence[str]) -> str:
+    units = [f"{role.replace('_', '-')}.service" for role in SPARK_ROLES if role in roles]
+    return LOOK + "\n".join(LOOK_AT_SPARK.format(unit=unit) for unit in units)
+
+
+def spark_daemons(roles: Sequence[str], lines: Sequence[str]) -> dict[str, str]:
+    """Role -> how its daemon is; a host that was made, and no more than that yet, is as well as it can be."""
+    found = dict.fromkeys((role for role in SPARK_ROLES if role in roles), "unknown")
+    for role, line in zip(found, lines, strict=False):
+        state = dict(word.split("=", 1) for word in line.split())
+        active = state.get("ActiveState", "unknown")
+        found[role] = NOT_MADE if state["LoadState"] == "not-found" else RUNS if active == "active" else active
+    return found
 
 
 def judge(lines: list[str]) -> dict[str, Any]:
@@ -115,11 +147,29 @@ def show(stack: str, hosts: list[dict[str, Any]]) -> None:
     rows: list[tuple[str, ...]] = [("host", "address", "state", "detail", "roles")]
     rows += [(host["name"], host["address"], host["state"], host["detail"], ", ".join(host["roles"])) for host in hosts]
     show_table(rows)
+    if spark := [host for host in hosts if "spark" in host]:
+        print("\nSpark")
+        show_table(spark_rows(spark))
+        print(spark_count(spark))
     ill = [host["name"] for host in hosts if not host["well"]]
     print(
         f"\nNot well: {', '.join(ill)}. ./kastellan up {stack} repairs what it made."
         if ill
         else "\nAll hosts are well."
+    )
+
+
+def spark_rows(hosts: list[dict[str, Any]]) -> list[tuple[str, ...]]:
+    rows = [(host["name"], role.removeprefix("spark_"), how) for host in hosts for role, how in host["spark"].items()]
+    return [("node", "daemon", "Spark"), *rows]
+
+
+def spark_count(hosts: list[dict[str, Any]]) -> str:
+    every = [(role, how) for host in hosts for role, how in host["spark"].items()]
+    return ", ".join(
+        f"{sum(how == RUNS for role, how in every if role == asked)} of {sum(role == asked for role, _ in every)}"
+        f" {asked.removeprefix('spark_')}s run"
+        for asked in SPARK_ROLES
     )
 
 

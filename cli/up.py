@@ -8,6 +8,7 @@ brokers, as nothing lives there yet. Later this is done only with --proof.
 
 from __future__ import annotations
 
+import functools
 import shutil
 import sys
 import time
@@ -179,7 +180,7 @@ def configured(stack: str) -> dict[str, Any]:
 
 def prepare(plan: StackPlan, *, cluster_too: bool = False) -> None:
     """What this machine must have first: Debian's packages, then the rest side by side."""
-    from cli.progress import Task, run_together  # noqa: PLC0415 - the same
+    from cli.progress import Task, run_together, tell  # noqa: PLC0415 - the same
     from infra.providers import needs_of  # noqa: PLC0415 - the same
     from tools.debian import install  # noqa: PLC0415 - the same
 
@@ -205,8 +206,8 @@ def prepare(plan: StackPlan, *, cluster_too: bool = False) -> None:
         tasks.append(Task("Spark's classes", "loading them beforehand, once, about a minute", spark_classes))
     run_together([*tasks, Task("Pulumi", hint, ensure_pulumi)])
     if plan.provider in plugins.VERSIONS:
-        hint = "fetching it from Pulumi; where that is not reached, building it once, about 5 minutes"
-        run_together([Task("Pulumi's plugin", hint, lambda: plugins.ensure_plugin(plan.provider, environment()))])
+        ensure = functools.partial(plugins.ensure_plugin, plan.provider, environment(), tell)
+        run_together([Task("Pulumi's plugin", "looking", ensure)])
 
 
 def spark_classes() -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import shutil
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from xml.sax.saxutils import escape
 
 from common.errors import KastellanError
 from common.run import run
+from common.sums import sha256_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -82,8 +82,7 @@ def copy_jars(folder: Path, libs: Path, jars: list[Jar], *, without_maven: str) 
 
 def verify(libs: Path, jars: Iterable[Jar]) -> None:
     for jar in jars:
-        with (libs / jar.file_name).open("rb") as file:
-            seen = hashlib.file_digest(file, "sha256").hexdigest()
+        seen = sha256_of(libs / jar.file_name)
         if seen != jar.sha256:
             raise KastellanError(
                 f"{jar.file_name} is not what the lock names.",

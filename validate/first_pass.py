@@ -78,7 +78,7 @@ def settle(spark: SparkSession, ledger: Ledger, expectation: Expectation) -> Set
         settled.rows["sent"] += row["n"]
         settled.rows["log"] += row["n"]
         settled.acked += row["n"]
-        settled.sums[row["topic"]] = settled.sums.get(row["topic"], 0) + (row["high"] << 32) + row["low"]
+        settled.sums[row["topic"]] = settled.sums.get(row["topic"], 0) + (int(row["high"]) << 32) + int(row["low"])
     settled.unsettled = len(settled.partitions) < len(rows)
     return settled
 
@@ -158,7 +158,9 @@ def _signed(frame: DataFrame, plain: Column, *, sent: bool) -> DataFrame:
     astray = "0L" if sent else f"IF({stray}, {meant}, 0L)"
     of_sent = (
         "unix_micros(invoked_at) AS invoked", "unix_micros(done_at) AS done", "xxhash64(clock) AS clock",
-        "coalesce(shiftright(random_int, 32), 0L) AS high", f"coalesce(random_int & {_LOW_BITS}L, 0L) AS low",
+        # What is not plain is one block, however many rows it has, and its sums are not asked for.
+        "IF(plain, coalesce(shiftright(random_int, 32), 0L), 0L) AS high",
+        f"IF(plain, coalesce(random_int & {_LOW_BITS}L, 0L), 0L) AS low",
     )  # fmt: skip
     return frame.withColumn("plain", f.coalesce(plain, f.lit(False))).selectExpr(  # noqa: FBT003
         f"{_place('topic', 'partition')} AS place",
@@ -206,7 +208,9 @@ def _partitions(blocks: DataFrame, bounds: DataFrame) -> DataFrame:
         f.max(f.expr("coalesce(first_done < last_invoked_below, false)")).alias("untimed"),
         f.min("low_offset").alias("lowest"),
         f.max("high_offset").alias("highest"),
-        *(f.sum(name).alias(name) for name in ("n", "high", "low")),
+        f.sum("n").alias("n"),
+        # Of a block they fit 64 bits, of a partition with more than 2^31 records they may not.
+        *(f.sum(f.col(name).cast("decimal(20)")).alias(name) for name in ("high", "low")),
         # Pairs of two clocks are not compared but counted, which the long way does.
         (f.min("clock") != f.max("clock")).alias("two_clocks"),
         f.collect_set(f.expr(f"CASE WHEN block = {_ODD} AND d <> 0 THEN d END")).alias("others"),

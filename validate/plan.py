@@ -20,8 +20,8 @@ LEDGER_BYTES = SENT_BYTES + LOG_BYTES
 JOURNAL_BYTES, SEAL_MEMORY_BYTES = 24.07, 145
 # 2,000,000 records of 100 bytes read, counted, counted apart and summed by Spark in 6.3 s on two cores.
 READ_PER_CORE_S = 2_000_000 / 6.3 / 2
-# Sums of random_int (32 bits) over what is joined of one topic have 64 bits.
-MOST_OF_A_TOPIC = 2**31
+# Sums of what is joined of one topic are of 24 bits each and have 63 (validate.tally).
+MOST_OF_A_TOPIC = 2**39
 TASKS_PER_CORE = 3
 BATCH_HEAD_BYTES = 61
 BATCH_BYTES = 262_144

@@ -18,12 +18,17 @@ from validate.checks.precommitted_read import precommitted_uncompared
 from validate.checks.stale_offset import stale_uncompared
 
 if TYPE_CHECKING:
+    from pyspark.sql import Row
+
     from validate.checks.table import Frames
     from validate.first_pass import Settled
     from validate.stats import Counted
 
-_LOW_BITS = 0xFFFFFFFF
-_NUMBERS = ("n", "m", "unbounded", "high", "low", "high2", "low2")
+# A sum of 64-bit numbers may not fit 64 bits. So three parts of each are summed apart, the highest with the sign: sums
+# of 24 bits fit as long as a topic has at most 2^39 rows.
+_PART_BITS = 24
+_PARTS = range(3)
+_NUMBERS = ("n", "m", "unbounded", *(f"{name}_{part}" for name in ("total", "total2") for part in _PARTS))
 
 
 def _of_attempts() -> dict[str, Column]:
@@ -76,12 +81,12 @@ class Tally:
                 self.uncompared += row["n"]
             elif row["kind"] == "rows":
                 self.checked["foreign"] += row["m"]
-                self._sums(row["topic"])["read"] += (row["high"] << 32) + row["low"]
+                self._sums(row["topic"])["read"] += _joined(row, "total")
             elif row["kind"] in self.acked:
                 self.acked[row["kind"]] += row["n"]
                 unequal += row["m"]
-                self._sums(row["topic"])["acked"] += (row["high"] << 32) + row["low"]
-                self._sums(row["topic"])["found_once"] += (row["high2"] << 32) + row["low2"]
+                self._sums(row["topic"])["acked"] += _joined(row, "total")
+                self._sums(row["topic"])["found_once"] += _joined(row, "total2")
         self.seen |= self.acked
         self.seen["timed"] = self.seen.get("attempts", 0) + len(settled.untimed)
         self.acked["found"] += settled.acked
@@ -105,10 +110,16 @@ class Tally:
         return self.sums.setdefault(topic, {"acked": 0, "found_once": 0, "read": 0})
 
 
-def _halves(value: str, test: str) -> tuple[Column, Column]:
-    """A sum of 64-bit numbers may not fit 64 bits: the upper and lower halves are summed apart."""
+def _parts(name: str, value: str, test: str) -> list[Column]:
+    """Sums of a value's parts, over the rows that pass the test."""
     kept = f.expr(f"CASE WHEN {test} THEN coalesce({value}, 0L) ELSE 0L END")
-    return f.sum(f.shiftright(kept, 32)), f.sum(kept.bitwiseAND(f.lit(_LOW_BITS)))
+    shifted = [f.shiftright(kept, part * _PART_BITS) for part in _PARTS]
+    cut = [column.bitwiseAND(f.lit((1 << _PART_BITS) - 1)) for column in shifted[:-1]] + shifted[-1:]
+    return [f.sum(column).alias(f"{name}_{part}") for part, column in enumerate(cut)]
+
+
+def _joined(row: Row, name: str) -> int:
+    return sum(row[f"{name}_{part}"] << part * _PART_BITS for part in _PARTS)
 
 
 def _counts(own: dict[str, Column], others: dict[str, Column]) -> list[Column]:
@@ -120,21 +131,19 @@ def _tallies(frames: Frames, *, one_clock: bool) -> DataFrame:
     zero = f.lit(0).cast("bigint")
     guards = (*_of_attempts(), *_of_rows())
     columns = ["kind", "topic", *_NUMBERS, *guards]
-    high, low = _halves("random_int", "true")
-    high2, low2 = _halves("coalesce(read_random, random_int)", "n_rows IS NOT NULL")
     by_class = frames.attempts.groupBy(f.coalesce("class", f.lit("unacked")).alias("kind"), "topic").agg(
         f.count("*").alias("n"),
         f.count_if(f.col("read_random") != f.col("random_int")).alias("m"),
         f.count_if(f.col("start_offset").isNull()).alias("unbounded"),
-        high.alias("high"), low.alias("low"), high2.alias("high2"), low2.alias("low2"),
+        *_parts("total", "random_int", "true"),
+        *_parts("total2", "coalesce(read_random, random_int)", "n_rows IS NOT NULL"),
         *_counts(_of_attempts(), _of_rows()),
     )  # fmt: skip
-    high, low = _halves("random_int", "ours")
     by_topic = frames.rows.groupBy(f.lit("rows").alias("kind"), "topic").agg(
         f.count("*").alias("n"),
         f.count_if(~f.col("ours")).alias("m"),
         f.count_if(f.col("isolation").isNull()).alias("unbounded"),
-        high.alias("high"), low.alias("low"), zero.alias("high2"), zero.alias("low2"),
+        *_parts("total", "random_int", "ours"), *(zero.alias(f"total2_{part}") for part in _PARTS),
         *_counts(_of_rows(), _of_attempts()),
     )  # fmt: skip
     parts = [by_class.select(*columns), by_topic.select(*columns)]

@@ -92,10 +92,9 @@ def zookeeper_drift(names: list[str], hostvars: Mapping[str, Any]) -> list[str]:
     """What each task would have done, said by the host it would have done it on."""
     found = []
     for name in names:
-        results = [(f"{name}: {about}", hostvars[name].get(key) or {}) for about, key in REGISTERED.items()]
+        found += drift.of_hosts([name], hostvars, REGISTERED)
         reasons = ((hostvars[name].get("__zookeeper_seen") or {}).get("node") or {}).get("install_problems") or []
-        results.append((f"{name}: installation", {"changed": bool(reasons), "reasons": reasons}))
-        found += drift.lines(results)
+        found += drift.lines([(f"{name}: installation", {"changed": bool(reasons), "reasons": reasons})])
     return found
 
 

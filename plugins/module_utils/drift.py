@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import difflib
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 Result = dict[str, Any]
 HEADER_LINES = 2
@@ -21,6 +24,16 @@ def lines(results: list[tuple[str, Result]]) -> list[str]:
             named = ["differs"]
         found += [f"{about}: {text}" for text in named]
     return list(dict.fromkeys(found))
+
+
+def of_hosts(names: list[str], hostvars: Mapping[str, Any], registered: Mapping[str, str]) -> list[str]:
+    """The same of hosts of other plays, from what their tasks registered, item by item; every line names its host."""
+    found = []
+    for name in names:
+        for about, key in registered.items():
+            result = hostvars[name].get(key) or {}
+            found += lines([(f"{name}: {about}", item) for item in result.get("results", [result])])
+    return found
 
 
 def _plan(result: Result) -> list[str]:

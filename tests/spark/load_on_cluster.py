@@ -8,13 +8,16 @@ from pathlib import Path
 
 from common.errors import KastellanError
 from validate import session
+from validate.run import shared
 from validate.workload import bulk
 
 
 def main(master: str, file: str) -> int:
     spark = session.start(master=master, sends=True)
     try:
-        print(json.dumps(bulk.load(spark, json.loads(Path(file).read_text(encoding="utf-8")))), flush=True)
+        spec = json.loads(Path(file).read_text(encoding="utf-8"))
+        shared.require(spark, Path(spec["ledger"]), master)
+        print(json.dumps(bulk.load(spark, spec)), flush=True)
     except KastellanError as error:
         print(error, file=sys.stderr)
         return error.exit_code

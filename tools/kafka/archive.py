@@ -18,13 +18,14 @@ from pathlib import Path
 
 from common.cache import cache_dir
 from common.errors import KastellanError, UsageError
+from common.sums import is_as_made, write_sum
 
 TIMEOUT_S = 60
 SHA512_LETTERS = 128
 
 
 def ensure(source: str, sha512: str) -> dict[str, str | bool]:
-    """Paths of archive and manifest. What lies in the cache was verified before it got its name."""
+    """Paths of archive and manifest. What lies in the cache is verified each time; what differs is made again."""
     expected = sha512.strip().lower()
     if len(expected) != SHA512_LETTERS or set(expected) - set("0123456789abcdef"):
         raise UsageError(
@@ -37,13 +38,15 @@ def ensure(source: str, sha512: str) -> dict[str, str | bool]:
     archive, manifest = folder / f"{expected[:24]}.tgz", folder / f"{expected[:24]}.json"
     with (folder / f"{expected[:24]}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        fetched = not (archive.is_file() and manifest.is_file())
+        fetched = not archive.is_file() or _sha512(archive) != expected
         if fetched:
             half = archive.with_suffix(".half")
             _copy(source, half)
             _verify(half, expected, source)
-            manifest.write_text(json.dumps(_manifest(half), indent=1, sort_keys=True), encoding="utf-8")
             half.rename(archive)
+        if fetched or not is_as_made(manifest):
+            manifest.write_text(json.dumps(_manifest(archive), indent=1, sort_keys=True), encoding="utf-8")
+            write_sum(manifest)
     return {"archive": str(archive), "manifest": str(manifest), "fetched": fetched}
 
 
@@ -63,8 +66,7 @@ def _copy(source: str, target: Path) -> None:
 
 
 def _verify(path: Path, expected: str, source: str) -> None:
-    with path.open("rb") as file:
-        seen = hashlib.file_digest(file, "sha512").hexdigest()
+    seen = _sha512(path)
     if seen != expected:
         path.unlink()
         raise KastellanError(
@@ -72,6 +74,11 @@ def _verify(path: Path, expected: str, source: str) -> None:
             details=f"Its SHA-512 is {seen[:16]}..., expected {expected[:16]}...",
             resolution="Compare with the .sha512 file of Kafka's own site; do not install what differs.",
         )
+
+
+def _sha512(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha512").hexdigest()
 
 
 def _manifest(path: Path) -> dict[str, str]:

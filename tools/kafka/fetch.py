@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from common.cache import cache_dir
 from common.errors import KastellanError
+from common.sums import is_as_made, write_sum
 from tools.kafka.coordinates import read_lock
 from tools.kafka.scripts import files
 from tools.maven import copy_jars, verify
@@ -29,7 +30,7 @@ WITHOUT_MAVEN = "On Debian: apt-get install maven. Or use Kafka's own release: k
 
 
 def ensure(version: str) -> dict[str, str | bool]:
-    """Paths of tar and manifest. Two callers at once fetch once; a tar under its final name is whole."""
+    """Paths of tar and manifest. Two callers at once fetch once; what no longer is what was made is made again."""
     jars = read_lock(version)
     name = f"kafka_2.13-{version}-{_fingerprint(version, jars)}"
     folder = cache_dir() / "kafka"
@@ -37,7 +38,7 @@ def ensure(version: str) -> dict[str, str | bool]:
     tar, manifest = folder / f"{name}.tar", folder / f"{name}.json"
     with (folder / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        fetched = not (tar.is_file() and manifest.is_file())
+        fetched = not (is_as_made(tar) and is_as_made(manifest))
         if fetched:
             _make(version, jars, tar, manifest)
     return {"version": version, "archive": str(tar), "manifest": str(manifest), "fetched": fetched}
@@ -61,6 +62,8 @@ def _make(version: str, jars: list[Jar], tar: Path, manifest: Path) -> None:
     sums |= {path: hashlib.sha256(data).hexdigest() for path, data in texts.items()}
     manifest.write_text(json.dumps(sums, indent=1, sort_keys=True), encoding="ascii")
     half.rename(tar)
+    for made in (tar, manifest):
+        write_sum(made)
 
 
 def _write_tar(path: Path, top: str, libs: Path, texts: dict[str, bytes]) -> None:

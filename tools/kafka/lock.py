@@ -5,7 +5,6 @@ For maintainers, once per version; users only ever fetch what a lock names.
 
 from __future__ import annotations
 
-import hashlib
 import re
 import sys
 import tempfile
@@ -13,6 +12,7 @@ from pathlib import Path
 
 from common.errors import KastellanError
 from common.run import run
+from common.sums import sha256_of
 from tools.kafka.coordinates import write_lock
 from tools.maven import Jar, items, pom
 
@@ -55,8 +55,7 @@ def _hashed(folder: Path, jar: Jar) -> Jar:
     path = folder / jar.file_name
     if not path.is_file():
         raise KastellanError(f"Maven resolved {jar.artifact} but did not copy it.", details=str(path))
-    with path.open("rb") as file:
-        return Jar(jar.group, jar.artifact, jar.version, hashlib.file_digest(file, "sha256").hexdigest())
+    return Jar(jar.group, jar.artifact, jar.version, sha256_of(path))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ this one. A user who has Pulumi's own release on PATH is left with that.
 from __future__ import annotations
 
 import functools
-import hashlib
 import json
 import shutil
 from pathlib import Path
@@ -16,6 +15,7 @@ from common.cache import cache_dir
 from common.errors import CommandFailed
 from common.lock import locked
 from common.run import run
+from common.sums import sha256_of
 from tools.pulumi.golang import builder, parse_version
 
 VERSION = "3.259.0"
@@ -56,8 +56,13 @@ def is_built() -> bool:
 def damaged() -> list[str]:
     """Programs that are not what was built."""
     folder = tools_path()
-    manifest = json.loads((folder / MANIFEST).read_text(encoding="ascii"))
-    return [name for name in PROGRAMS if not (folder / name).is_file() or _sha256(folder / name) != manifest.get(name)]
+    try:
+        manifest = dict(json.loads((folder / MANIFEST).read_bytes()))
+    except (OSError, ValueError, TypeError):  # cut off itself
+        return [MANIFEST]
+    return [
+        name for name in PROGRAMS if not (folder / name).is_file() or sha256_of(folder / name) != manifest.get(name)
+    ]
 
 
 def ensure_pulumi() -> str:
@@ -87,15 +92,10 @@ def _build(folder: Path) -> None:
         copied = half / Path(script).name
         shutil.copyfile(sdk / script, copied)
         copied.chmod(0o755)
-    manifest = {name: _sha256(half / name) for name in PROGRAMS}
+    manifest = {name: sha256_of(half / name) for name in PROGRAMS}
     (half / MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="ascii")
     half.rename(folder)
     shutil.rmtree(work)
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 if __name__ == "__main__":

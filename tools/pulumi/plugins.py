@@ -12,13 +12,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from common.cache import cache_dir
-from common.errors import CommandFailed
+from common.errors import KastellanError
 from common.lock import locked
 from common.run import run
+from common.sums import is_as_made, write_sum
+from tools.pulumi import reach
 from tools.pulumi.golang import builder
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 # Provider -> version of its Python package, which asks for just that plugin.
 VERSIONS = {"openstack": "5.5.3", "libvirt": "0.5.4", "aws": "7.51.1"}
@@ -29,22 +31,23 @@ LIST_TIMEOUT_S = 60
 INSTALL_TIMEOUT_S = 900
 
 
-def ensure_plugin(name: str, environ: Mapping[str, str]) -> str:
-    """Make sure that the Pulumi of `environ` has it; says whose it is."""
+def ensure_plugin(name: str, environ: Mapping[str, str], tell: Callable[[str], None] = lambda _: None) -> str:
+    """Make sure that the Pulumi of `environ` has it; says whose it is. `tell` hears what is being done meanwhile."""
     version = VERSIONS[name]
     if is_there(name, environ):
         return f"{version}, there before"
     if shutil.which(f"pulumi-resource-{name}", path=environ["PATH"]):
         return "on PATH"
     with locked(cache_dir() / "tools" / f"plugin-{name}.lock"):
-        if built_path(name).is_file():
+        if is_as_made(built_path(name)):
             _hand_over(name, environ)
             return f"{version}, built before"
         try:
-            _install(name, environ)
-        except CommandFailed:
+            _fetch(name, environ, tell)
+        except KastellanError as failure:
             if name not in BUILT_HERE:
                 raise
+            tell(f"{failure.brief.rstrip('.')}; building it from Go modules, once, about 5 minutes")
         else:
             return f"{version}, Pulumi's own"
         _build(name)
@@ -71,13 +74,32 @@ def built_path(name: str) -> Path:
     return cache_dir() / "tools" / folder / f"pulumi-resource-{name}"
 
 
+def _fetch(name: str, environ: Mapping[str, str], tell: Callable[[str], None]) -> None:
+    tell(f"asking Pulumi's site, {reach.BOUND_S} s at most")
+    urls = reach.addresses(name, VERSIONS[name])
+    if not reach.is_reached(urls):
+        raise KastellanError(
+            f"Nobody answers where Pulumi has its plugin for {name}.",
+            details=f"Not within {reach.BOUND_S} s: {', '.join(urls)}",
+            resolution=_bring(name),
+        )
+    tell("fetching it from Pulumi's site")
+    _install(name, environ)
+
+
+def _bring(name: str) -> str:
+    return (
+        f"Pulumi fetches it from its own site; or bring it: pulumi plugin install resource {name} {VERSIONS[name]}"
+        " --file FILE."
+    )
+
+
 def _install(name: str, environ: Mapping[str, str], *words: str) -> None:
     run(
         ["pulumi", "plugin", "install", "--non-interactive", "resource", name, VERSIONS[name], *words],
         timeout_s=INSTALL_TIMEOUT_S,
         env=environ,
-        resolution=f"Pulumi fetches it from its own site; or bring it: pulumi plugin install resource {name}"
-        f" {VERSIONS[name]} --file FILE.",
+        resolution=_bring(name),
     )
 
 
@@ -90,9 +112,11 @@ def _build(name: str) -> None:
     target = built_path(name)
     work = cache_dir() / "build" / f"plugin-{name}"
     half = target.parent.with_name(f"{target.parent.name}.half")
-    shutil.rmtree(half, ignore_errors=True)
+    for rest in (half, target.parent):
+        shutil.rmtree(rest, ignore_errors=True)
     half.mkdir(parents=True)
     go = builder(work, SOURCES, f"Pulumi's plugin for {name}")
     go.build(SOURCES, f"./{name}", half / target.name, "-s -w")
+    write_sum(half / target.name)
     half.rename(target.parent)
     shutil.rmtree(work)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from common.cache import cache_dir
 from common.errors import KastellanError
+from common.sums import is_as_made, write_sum
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +32,7 @@ MODES = {True: 0o755, False: 0o644}
 
 
 def ensure() -> dict[str, str | bool]:
-    """Two callers at once pack once; a tar under its final name is whole."""
+    """Two callers at once pack once; what no longer is what was packed is packed again."""
     versions = {name: importlib.metadata.version(name) for name in (SPARK, *PACKAGES)}
     recipe = json.dumps(
         [versions, PARTS, sorted(MODES.values()), platform.python_version_tuple()[:2], platform.machine()]
@@ -42,11 +43,12 @@ def ensure() -> dict[str, str | bool]:
     tar = folder / f"{name}.tar"
     with (folder / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        made = not tar.is_file()
+        made = not is_as_made(tar)
         if made:
             half = tar.with_suffix(".half")
             write(half, contents())
             half.rename(tar)
+            write_sum(tar)
     return {"name": name, "archive": str(tar), "marker": MARKER, "made": made}
 
 

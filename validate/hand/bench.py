@@ -13,10 +13,11 @@ from confluent_kafka.admin import AdminClient
 
 from common.errors import UsageError
 from common.files import write_whole
-from validate.admin import ANSWER_S, Workplace
+from validate.admin import ANSWER_S
 from validate.scenario import Topic
 from validate.workload import journal
 from validate.workload.settings import COMMON, SILENT
+from validate.workplace import Workplace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

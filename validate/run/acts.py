@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from validate.act import Act
-    from validate.admin import Workplace
     from validate.run.context import Context
     from validate.run.folder import Entry
     from validate.run.processes import Workload
     from validate.scenario import Scenario
+    from validate.workplace import Workplace
 
 
 class NotMade(KastellanError):

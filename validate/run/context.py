@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from validate.pack import is_remote
 from validate.plan import LEDGER_BYTES
+from validate.run import shared
 from validate.workload.clock import Clock
 
 if TYPE_CHECKING:
@@ -46,6 +47,11 @@ class Context:
             if is_remote(self.spark_master) and session.is_open(self._spark):
                 self.folder.say(OPEN)
         return self._spark
+
+    def require_shared_ledger(self) -> None:
+        """Told before the load: its rows are looked for when it is over."""
+        if self.spark_master is not None and is_remote(self.spark_master):
+            shared.require(self.spark(), self.folder.folder("ledger"), self.spark_master)
 
     def close(self) -> None:
         if self._spark is not None:

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from validate.admin import Workplace
     from validate.run.context import Context
     from validate.scenario import Scenario
+    from validate.workplace import Workplace
 
 # Counters come twice a second, the judge counts by the microsecond: waiting for more than it asks closes the gap.
 MARGIN = 1.5

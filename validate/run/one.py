@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from common.errors import KastellanError, UsageError
 from common.wait import wait_until
-from validate.admin import Workplace
 from validate.faults.errors import NotHealed
 from validate.faults.ledger import FaultLedger, iso
 from validate.full import NotWritten, is_full
@@ -26,6 +25,7 @@ from validate.run.load import Load
 from validate.run.looks import look
 from validate.run.own_topics import OwnTopics
 from validate.run.story import Story
+from validate.workplace import Workplace
 
 if TYPE_CHECKING:
     from collections.abc import Callable

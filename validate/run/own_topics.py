@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from common.errors import UsageError
 from common.files import write_whole
-from validate.admin import Workplace
+from validate.workplace import Workplace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from common.errors import UsageError
 from validate import scenario as scenarios
-from validate.admin import Admin, Workplace
+from validate.admin import Admin
 from validate.faults.record import Record
 from validate.pack import is_remote
 from validate.run.context import Context
@@ -25,6 +25,7 @@ from validate.run.own_topics import OwnTopics
 from validate.security import run as security
 from validate.security.waivers import waivers
 from validate.workload.clock import Clock
+from validate.workplace import Workplace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -98,6 +99,8 @@ def run(cluster: Cluster, wish: Wish) -> RunFolder:
         folder.say(f"Run {folder.run_id}: {told} on {cluster.stack}, in {folder.path}")
         reason = ""
         try:
+            if entries:
+                context.require_shared_ledger()
             if numbers:
                 security.run_checks(cluster, numbers, folder.checks, intrusive=wish.intrusive, say=folder.say)
                 folder.save()

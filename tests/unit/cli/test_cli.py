@@ -258,18 +258,6 @@ def test_an_old_go_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     assert (golang.find_go(golang.needed_go(build.CLI_MODULE)) is not None) == good
 
 
-def test_a_damaged_build_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(build, "tools_path", lambda: tmp_path)
-    for name in build.PROGRAMS:
-        (tmp_path / name).write_text(name)
-    (tmp_path / build.MANIFEST).write_text(
-        json.dumps({name: build._sha256(tmp_path / name) for name in build.PROGRAMS})
-    )
-    assert build.damaged() == []
-    (tmp_path / "pulumi").write_text("other")
-    assert build.damaged() == ["pulumi"]
-
-
 def test_the_errors_of_examination_do_not_end_it(monkeypatch: pytest.MonkeyPatch) -> None:
     from cli import examine  # noqa: PLC0415 - beside its only use
 

@@ -16,7 +16,7 @@ from common.errors import KastellanError, UsageError
 from plugins.module_utils.client_files import files
 from tests.unit.roles import java
 
-ODD = 'it\'s "quoted", with = \\ $HOME grüße {{ x }}\\n'
+ODD = 'it\'s "quoted", with = \\ $HOME grüße 🔑 {{ x }}\\n'
 DOCUMENT = {
     "users": ["admin", "usercc"], "kafka_version": "4.3.1", "bootstrap_servers": "198.18.0.11:9092,198.18.0.12:9092",
     "hosts": [{"name": "broker-1"}, {"name": "broker-2"}],

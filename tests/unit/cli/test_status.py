@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import subprocess
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -55,6 +56,71 @@ def test_an_ensemble_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     ]
     status.show_cluster("local", cluster)
     assert "zookeeper-2  does not serve" in capsys.readouterr().out
+
+
+SOUND = "running\n\n 41% /\n"
+
+
+def spark_host(roles: tuple[str, ...]) -> Any:
+    return SimpleNamespace(name="spark-1", roles=list(roles), login=SimpleNamespace(address="198.18.0.31"))
+
+
+@pytest.mark.parametrize(
+    ("roles", "said", "daemons", "well", "detail"),
+    [
+        (("spark_worker",), "LoadState=loaded ActiveState=active \n", {"spark_worker": "runs"}, True, "/ 41% full"),
+        (("spark_worker",), "LoadState=loaded ActiveState=inactive \n", {"spark_worker": "inactive"}, False, "spark_worker inactive"),
+        (("spark_worker",), "", {"spark_worker": "unknown"}, False, "spark_worker unknown"),
+        (("spark_worker",), "LoadState=not-found ActiveState=inactive \n", {"spark_worker": "not made yet"}, True, "/ 41% full"),
+        (
+            ("spark_master", "spark_worker"), "LoadState=loaded ActiveState=active \nLoadState=loaded ActiveState=failed \n",
+            {"spark_master": "runs", "spark_worker": "failed"}, False, "spark_worker failed",
+        ),
+        (("kafka_broker",), "", None, True, "/ 41% full"),
+    ],
+)  # fmt: skip
+def test_daemons_of_spark_are_looked_at(
+    monkeypatch: pytest.MonkeyPatch, roles: tuple[str, ...], said: str, daemons: Any, well: bool, detail: str
+) -> None:
+    """A worker that was stopped has not failed: systemd alone calls its host well."""
+    asked: list[str] = []
+
+    def answer(argv: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
+        asked.append(argv[-1])
+        return subprocess.CompletedProcess([], 0, stdout=SOUND + said, stderr="")
+
+    monkeypatch.setattr(status, "ssh_argv", lambda _, words: ["ssh", words])
+    monkeypatch.setattr("cli.status.subprocess.run", answer)
+    seen = status.look(spark_host(roles))
+    assert (seen.get("spark"), seen["well"], seen["detail"]) == (daemons, well, detail)
+    assert asked[0].count("spark-") == len(daemons or {})
+
+
+def test_spark_is_counted_and_named(capsys: pytest.CaptureFixture[str]) -> None:
+    facts = {"address": "198.18.0.31", "state": "running", "detail": "", "roles": [], "well": True}
+    status.show("local-spark", [
+        {**facts, "name": "spark-master-1", "spark": {"spark_master": "runs"}},
+        {**facts, "name": "spark-worker-1", "spark": {"spark_worker": "runs"}},
+        {**facts, "name": "spark-worker-2", "well": False, "spark": {"spark_worker": "inactive"}},
+    ])  # fmt: skip
+    said = capsys.readouterr().out
+    assert "spark-worker-2  worker  inactive" in said
+    assert "1 of 1 masters run, 1 of 2 workers run" in said
+    assert "Not well: spark-worker-2." in said
+
+
+def test_the_words_for_spark_work_in_a_shell(tmp_path: Path) -> None:
+    """As systemd answers: a line for each value."""
+    program = tmp_path / "systemctl"
+    program.write_text('#!/bin/sh\nprintf "LoadState=loaded\\nActiveState=active\\n"\n')
+    program.chmod(0o755)
+    words = status.look_of(["spark_master", "spark_worker"]).removeprefix(status.LOOK)
+    said = subprocess.run(
+        ["sh", "-c", words], capture_output=True, text=True, check=True, env={"PATH": f"{tmp_path}:/usr/bin:/bin"}
+    ).stdout
+    assert status.spark_daemons(["spark_master", "spark_worker"], said.splitlines()) == {
+        "spark_master": "runs", "spark_worker": "runs",
+    }  # fmt: skip
 
 
 def test_a_look_that_fails_is_a_problem_and_not_silence(monkeypatch: pytest.MonkeyPatch) -> None:

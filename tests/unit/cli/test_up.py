@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cli import native, up
+from cli import native, progress, up
 from cli.__main__ import main
 from common.errors import CommandFailed, KastellanError
 from infra.description import load_plan, plan_from
@@ -98,3 +98,29 @@ def test_configuration_means_the_same_to_up_as_to_pulumi(tmp_path: Path, monkeyp
 def test_only_what_goes_over_a_network_is_bounded() -> None:
     assert up.pulumi_timeout_s(plan_from("cloud", described())) == up.CLOUD_TIMEOUT_S
     assert up.pulumi_timeout_s(load_plan("local", folder=ROOT / "infra/stacks", overrides={})) is None
+
+
+def test_work_says_what_it_does_meanwhile(capsys: pytest.CaptureFixture[str]) -> None:
+    def work() -> str:
+        progress.tell("building it")
+        return "built"
+
+    progress.run_together([progress.Task("Thing", "looking", work), progress.Task("Other", "waiting", lambda: "done")])
+    lines = capsys.readouterr().out.splitlines()
+    assert {"... Thing: looking", "... Thing: building it", "... Other: waiting"} <= set(lines)
+    assert [line.split()[-1] for line in lines if line.startswith("ok  Thing")] == ["built"]
+
+
+def test_a_live_display_shows_one_row_for_a_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[str] = []
+
+    def work() -> str:
+        progress.tell("building it")
+        (row,) = live._progress.tasks
+        shown.append(row.description)
+        return "built"
+
+    live = progress._Live()
+    monkeypatch.setattr(progress, "_Lines", lambda: live)
+    progress.run_together([progress.Task("Thing", "looking", work)])
+    assert shown == ["Thing: building it"]

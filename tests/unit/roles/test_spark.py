@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
+from plugins.filter import spark as filters
 from tests.spark import standalone
 from tools.spark import bundle
 from validate import pack
@@ -214,6 +215,51 @@ def test_another_form_of_the_tar_has_another_name(tmp_path: Path, monkeypatch: p
     second = bundle.ensure()
     assert first["name"] != second["name"]
     assert (first["made"], second["made"]) == (True, True)
+
+
+def test_drift_counts_every_task_of_spark_and_names_its_host() -> None:
+    """Of both groups, also a task's items; what nothing would have changed is not said."""
+    path = "/etc/spark/log4j2.properties"
+    hostvars: dict[str, Any] = {
+        "spark-master-1": {
+            "__spark_configured": {
+                "changed": True, "diff": [{"before_header": path, "before": "a=1", "after": "a=1\nb=2"}],
+            },
+            "__spark_set_here": {"changed": True, "changed_files": ["/state/spark/spark-defaults.conf"]},
+            "__spark_shared": {"changed": False, "skipped": True},
+        },
+        "spark-worker-1": {
+            "__spark_units_written": {"changed": True, "results": [{"changed": True, "changed_files": ["/u"]}]},
+            "__spark_service": {"changed": True, "results": [{"changed": False}, {"changed": True, "plan": ["start it"]}]},
+            "__spark_set_here": {"changed": True, "changed_files": ["/state/spark/spark-defaults.conf"]},
+        },
+        "spark-worker-2": {"__spark_service": {"changed": False, "results": [{"changed": False}]}},
+    }  # fmt: skip
+    assert filters.spark_drift(list(hostvars), hostvars) == [
+        f"spark-master-1: settings: {path} (-b=2)",
+        "spark-worker-1: unit: /u",
+        "spark-worker-1: service: start it",
+        "settings of Spark's drivers here: /state/spark/spark-defaults.conf",
+    ]
+    text = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "roles/spark/tasks").glob("*.yml"))
+    text += (ROOT / "roles/host/tasks/settings.yml").read_text(encoding="utf-8")
+    for name in (*filters.REGISTERED.values(), "__spark_set_here"):
+        assert f"register: {name}\n" in text
+    differs = (ROOT / "roles/kafka/vars/main/drift.yml").read_text(encoding="utf-8").partition("__kafka_differs:")[2]
+    assert "groups['spark'] | default([]) | kastellan.kafka.spark_drift(hostvars)" in differs
+
+
+@pytest.mark.parametrize("ending", ["", ".sha256"])
+def test_a_tar_that_was_cut_off_is_packed_again(ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bundle, "cache_dir", lambda: tmp_path)
+    monkeypatch.setattr(bundle, "contents", lambda: iter([("site/a", Path(__file__))]))
+    first = bundle.ensure()
+    assert bundle.ensure() == {**first, "made": False}
+    whole = Path(str(first["archive"])).read_bytes()
+    path = Path(f"{first['archive']}{ending}")
+    path.write_bytes(path.read_bytes()[:-1])
+    assert bundle.ensure() == {**first, "made": True}
+    assert Path(str(first["archive"])).read_bytes() == whole
 
 
 def test_what_tasks_import_is_named_alike_wherever_it_is_named() -> None:

@@ -13,6 +13,7 @@ import pytest
 from common.errors import KastellanError, UsageError
 from tools import maven
 from tools.kafka import archive, coordinates, fetch, scripts
+from tools.spark import fetch as spark_source
 
 
 @pytest.mark.parametrize("version", coordinates.versions())
@@ -76,6 +77,49 @@ def test_a_release_is_kept_with_the_manifest_of_what_runs(tmp_path: Path, monkey
         "libs/kafka.jar",
     ]
     assert archive.ensure("not looked at again", sha512)["fetched"] is False
+    manifest = Path(str(found["manifest"]))
+    told = manifest.read_bytes()
+    manifest.write_text("{}")
+    assert archive.ensure("not looked at again", sha512)["fetched"] is False
+    assert manifest.read_bytes() == told
+    Path(str(found["archive"])).write_bytes(b"cut off")
+    assert archive.ensure(str(tmp_path / "kafka.tgz"), sha512)["fetched"] is True
+    assert Path(str(found["archive"])).read_bytes() == (tmp_path / "kafka.tgz").read_bytes()
+
+
+@pytest.mark.parametrize("spoiled", ["archive", "manifest"])
+def test_a_tar_of_jars_that_was_cut_off_is_made_again(
+    spoiled: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fetch, "cache_dir", lambda: tmp_path)
+    monkeypatch.setattr(fetch, "read_lock", lambda _: [maven.Jar("g", "a", "1", hashlib.sha256(b"a").hexdigest())])
+    monkeypatch.setattr(fetch, "copy_jars", copies)
+    first = fetch.ensure("4.3.1")
+    assert fetch.ensure("4.3.1") == {**first, "fetched": False}
+    path = Path(str(first[spoiled]))
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-1])
+    assert fetch.ensure("4.3.1") == first
+    assert path.read_bytes() == whole
+
+
+def test_a_jar_of_sparks_source_that_was_cut_off_is_fetched_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spark_source, "cache_dir", lambda: tmp_path)
+    monkeypatch.setattr(
+        spark_source, "read_lines", lambda _: [maven.Jar("g", "a", "1", hashlib.sha256(b"a").hexdigest())]
+    )
+    monkeypatch.setattr(spark_source, "copy_jars", copies)
+    (jar,) = spark_source.ensure()
+    jar.write_bytes(b"")
+    assert [path.read_bytes() for path in spark_source.ensure()] == [b"a"]
+
+
+def copies(_: Path, libs: Path, jars: list[maven.Jar], **__: str) -> None:
+    libs.mkdir()
+    for jar in jars:
+        (libs / jar.file_name).write_text(jar.artifact)
 
 
 def test_a_release_with_another_checksum_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

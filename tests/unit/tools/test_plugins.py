@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from common.errors import KastellanError
+from common.sums import write_sum
 from tests.unit.infra import test_libvirt, test_openstack
 from tests.unit.infra.clouds import run_program
-from tools.pulumi import plugins
+from tools.pulumi import plugins, reach
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,6 +71,9 @@ def pulumi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakePulumi:
     folder = tmp_path / "bin"
     folder.mkdir()
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    monkeypatch.setattr(
+        reach, "_answers", lambda *_: (folder / "reachable").exists() or (folder / "answering").exists()
+    )
     return FakePulumi(folder)
 
 
@@ -80,8 +84,9 @@ def build(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     def pretend(name: str) -> None:
         begun.append(name)
-        plugins.built_path(name).parent.mkdir(parents=True)
+        plugins.built_path(name).parent.mkdir(parents=True, exist_ok=True)
         plugins.built_path(name).write_text("program")
+        write_sum(plugins.built_path(name))
 
     monkeypatch.setattr(plugins, "_build", pretend)
     return begun
@@ -106,11 +111,27 @@ def test_where_pulumi_is_not_reached_it_is_built_once(pulumi: FakePulumi, build:
     assert plugins.ensure_plugin("openstack", pulumi.environ) == "5.5.3, built before"
     assert build == ["openstack"]
     handed_over = f"--file {plugins.built_path('openstack')} --reinstall"
-    assert [line.partition(" openstack 5.5.3")[2].strip() for line in pulumi.installed()] == [
-        "",
-        handed_over,
-        handed_over,
+    assert [line.partition(" openstack 5.5.3")[2].strip() for line in pulumi.installed()] == [handed_over, handed_over]
+
+
+def test_the_user_hears_what_is_being_done(pulumi: FakePulumi, build: list[str]) -> None:
+    told: list[str] = []
+    plugins.ensure_plugin("openstack", pulumi.environ, told.append)
+    assert told == [
+        "asking Pulumi's site, 10 s at most",
+        "Nobody answers where Pulumi has its plugin for openstack; building it from Go modules, once, about 5 minutes",
     ]
+    assert build == ["openstack"]
+
+
+def test_what_a_site_that_answers_does_not_give_is_built(pulumi: FakePulumi, build: list[str]) -> None:
+    (pulumi.folder / "answering").touch()
+    told: list[str] = []
+    assert plugins.ensure_plugin("openstack", pulumi.environ, told.append) == "5.5.3, built from Go modules"
+    assert pulumi.installed()[0] == "plugin install --non-interactive resource openstack 5.5.3"
+    assert told[1] == "fetching it from Pulumi's site"
+    assert told[2].endswith("; building it from Go modules, once, about 5 minutes")
+    assert build == ["openstack"]
 
 
 def test_a_build_leaves_the_program_and_nothing_else(pulumi: FakePulumi) -> None:
@@ -128,10 +149,25 @@ def test_a_build_leaves_the_program_and_nothing_else(pulumi: FakePulumi) -> None
     }
 
 
+@pytest.mark.parametrize("spoil", [lambda path: path.write_text("progra"), lambda path: path.unlink()])
+def test_a_built_plugin_that_was_altered_is_built_again(pulumi: FakePulumi, spoil: Callable[[Path], object]) -> None:
+    go = pulumi.folder / "go"
+    go.write_text(GO)
+    go.chmod(0o755)
+    assert plugins.ensure_plugin("libvirt", pulumi.environ) == "0.5.4, built from Go modules"
+    spoil(plugins.built_path("libvirt"))
+    assert plugins.ensure_plugin("libvirt", pulumi.environ) == "0.5.4, built from Go modules"
+    assert plugins.built_path("libvirt").read_text() == "./libvirt\n"
+    assert plugins.ensure_plugin("libvirt", pulumi.environ) == "0.5.4, built before"
+
+
 def test_a_plugin_that_cannot_be_built_is_asked_for(pulumi: FakePulumi, build: list[str]) -> None:
     with pytest.raises(KastellanError) as refusal:
         plugins.ensure_plugin("aws", pulumi.environ)
+    assert refusal.value.brief == "Nobody answers where Pulumi has its plugin for aws."
+    assert "Not within 10 s: https://github.com/pulumi/pulumi-aws/releases/download/v7.51.1/" in refusal.value.details
     assert "pulumi plugin install resource aws 7.51.1 --file FILE" in refusal.value.resolution
+    assert pulumi.installed() == []
     assert build == []
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import socket
 from typing import TYPE_CHECKING
+from unittest.mock import MagicMock
 
 import pytest
 
-from common.errors import EXIT_UNKNOWN, UnreadableError
+from common.errors import EXIT_UNKNOWN, UnreadableError, UsageError
 from tests.unit.validate.control import cluster
 from validate import session
 from validate.run import runner
+from validate.run.context import Context
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -71,6 +73,26 @@ def test_a_run_that_nobody_could_judge_is_not_begun(
     with pytest.raises(UnreadableError, match=told):
         runner.run(cluster(tmp_path), wish)
     assert not (tmp_path / "runs").exists()
+
+
+def test_a_ledger_that_executors_do_not_see_ends_the_run_before_any_load(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuses(_: object) -> None:
+        raise UsageError("The ledger's folder is not shared.")
+
+    for name in ("Admin", "Workplace", "OwnTopics", "_require_spark"):
+        monkeypatch.setattr(runner, name, MagicMock())
+    monkeypatch.setattr(Context, "require_shared_ledger", refuses)
+    monkeypatch.setattr(runner, "_all", lambda *_: pytest.fail("load began"))
+    (tmp_path / "shared").mkdir()
+    wish = runner.Wish(
+        suite=None, ids=("baseline",), spark_master="spark://127.0.0.1:1", ledger=str(tmp_path / "shared"), seed=1
+    )
+    with pytest.raises(UsageError, match="is not shared"):
+        runner.run(cluster(tmp_path), wish)
+    (head,) = (tmp_path / "runs").glob("*/run.json")
+    assert "is not shared" in head.read_text(encoding="utf-8")
 
 
 def test_java_new_enough_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

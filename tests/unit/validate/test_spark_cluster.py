@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import re
 import socket
 import subprocess
@@ -11,7 +12,7 @@ import sys
 import zipfile
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -19,7 +20,8 @@ from common.errors import UnreadableError, UsageError
 from validate import pack, session
 from validate.__main__ import main
 from validate.readback.options import java_settings
-from validate.run import runner
+from validate.run import runner, shared
+from validate.run.context import Context
 from validate.run.folder import RunFolder
 from validate.run.runner import Wish, shared_folder
 from validate.workload import bulk
@@ -27,6 +29,10 @@ from validate.workload.clock import Clock, boot
 from validate.workload.settings import inlined
 from validate.workload.spec import ProducerSpec
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+NONE: Any = None
 MASTER = "spark://127.0.0.1:7077"
 # Runs in a Python that has our modules from the zip alone, and says whose packages they ask for.
 IMPORTS = """
@@ -227,6 +233,71 @@ def test_a_cluster_needs_a_folder_that_it_sees(tmp_path: Path) -> None:
         shared_folder(wish(spark_master=MASTER, ledger="s3a://bucket/x"))
     with pytest.raises(UsageError, match="There is no folder"):
         shared_folder(wish(ledger=str(tmp_path / "none")))
+
+
+class Executors:
+    """A Spark whose tasks run here, once `elsewhere` has made this machine look like theirs."""
+
+    defaultParallelism = 2  # noqa: N815  Spark's name
+
+    def __init__(self, elsewhere: Callable[[], object]) -> None:
+        self.sparkContext, self.elsewhere = self, elsewhere
+
+    def parallelize(self, parts: range, count: int) -> Executors:
+        self.parts = [parts[n : n + 1] for n in range(count)]
+        return self
+
+    def mapPartitions(self, work: Callable[[range], Iterable[Any]]) -> Executors:  # noqa: N802  the same
+        self.work = pickle.loads(pickle.dumps(work))  # noqa: S301  our own
+        return self
+
+    def collect(self) -> list[Any]:
+        self.elsewhere()
+        return [row for part in self.parts for row in self.work(part)]
+
+
+def _lacks(folder: Path, *, of_its_own: bool) -> None:
+    folder.rename(folder.with_name("mounted"))
+    if of_its_own:
+        folder.mkdir()
+
+
+@pytest.mark.parametrize(
+    ("of_its_own", "told"),
+    [(False, "there is no such folder"), (True, "what the driver has just written into it is not there")],
+)
+def test_a_folder_that_executors_do_not_see_is_told_before_the_load(
+    of_its_own: bool, told: str, tmp_path: Path
+) -> None:
+    folder = tmp_path / "ledger"
+    folder.mkdir()
+    made: Any = SimpleNamespace(folder=lambda _: folder)
+    context = Context(NONE, NONE, made, NONE, False, False, spark_master=MASTER)  # noqa: FBT003
+    context._spark = Executors(lambda: _lacks(folder, of_its_own=of_its_own))  # type: ignore[assignment]
+    with pytest.raises(UsageError) as refusal:
+        context.require_shared_ledger()
+    assert refusal.value.brief == f"The ledger's folder {folder} is not shared with the executors of {MASTER}."
+    assert refusal.value.details.startswith(f"{socket.gethostname()}: ")
+    assert told in refusal.value.details
+    assert "--ledger DIR" in refusal.value.resolution
+
+
+def test_a_folder_that_executors_see_holds_nothing_afterwards(tmp_path: Path) -> None:
+    spark: Any = Executors(lambda: None)
+    shared.require(spark, tmp_path, MASTER)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_executors_may_not_write_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    spark: Any = Executors(lambda: None)
+    with pytest.raises(UsageError, match=f"user {os.geteuid()} may not write into it"):
+        shared.require(spark, tmp_path, MASTER)
+
+
+@pytest.mark.parametrize("master", [None, "local[2]"])
+def test_tasks_of_this_machine_are_not_asked(master: str | None) -> None:
+    Context(NONE, NONE, NONE, NONE, False, False, spark_master=master).require_shared_ledger()  # noqa: FBT003
 
 
 def test_executors_of_the_folders_group_may_write_beside_the_driver(tmp_path: Path) -> None:

@@ -12,10 +12,10 @@ from confluent_kafka.admin import AclOperation  # type: ignore[attr-defined]  # 
 
 from common.errors import UsageError
 from tests.unit.validate.control import cluster
-from validate import admin
-from validate.admin import Workplace
+from validate import workplace
 from validate.quorum import ClusterSilent
 from validate.scenario import load
+from validate.workplace import Workplace
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -88,10 +88,10 @@ class Brokers:
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     def made(brokers: Any) -> Workplace:
-        monkeypatch.setattr(admin, "_client", lambda *_: brokers)
+        monkeypatch.setattr(workplace, "admin_client", lambda *_: brokers)
         monkeypatch.setattr("validate.cluster.Cluster._bundle", lambda *_: {})
-        monkeypatch.setattr(admin, "TOPIC_BOUND_S", 0.3)
-        monkeypatch.setattr(admin, "ANSWER_S", 0.3)
+        monkeypatch.setattr(workplace, "TOPIC_BOUND_S", 0.3)
+        monkeypatch.setattr(workplace, "ANSWER_S", 0.3)
         return Workplace(cluster(tmp_path), "validator")
 
     return made

@@ -11,12 +11,12 @@ from confluent_kafka import KafkaError, KafkaException
 
 from tests.unit.validate.control import GOOD, cluster, partitions
 from validate import scenario as scenarios
-from validate.admin import Workplace
 from validate.faults import network
 from validate.faults.errors import FaultError
 from validate.faults.kinds import scripts_of
 from validate.run.expected import forecast, keeps_quorum
 from validate.run.targets import NoTarget, choose
+from validate.workplace import Workplace
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -126,7 +126,7 @@ def test_a_removed_topic_is_gone_when_its_name_is_free(
     tmp_path: Path, mode: str, asked: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = Deleting(taken=2)
-    monkeypatch.setattr("validate.admin._client", lambda *_: client)
+    monkeypatch.setattr("validate.workplace.admin_client", lambda *_: client)
     monkeypatch.setattr("validate.cluster.Cluster._bundle", lambda *_: {})
     Workplace(cluster(tmp_path, 1, mode=mode), "validator").remove(["kastellan-one"])
     assert client.tried == asked

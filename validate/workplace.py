@@ -1,0 +1,244 @@
+"""The topics of a scenario, and what the user that works on them may do there."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaException, TopicPartition
+from confluent_kafka.cimpl import NewTopic
+
+from common.errors import UsageError
+from common.wait import wait_until
+from validate.admin import ANSWER_S, admin_client
+from validate.quorum import ClusterSilent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from validate.cluster import Cluster
+    from validate.scenario import Topic
+
+TOPIC_BOUND_S = 60.0
+GLANCE_S = 1.0
+
+
+class Workplace:
+    """The topics of a scenario, made and removed with the login of the user that works there."""
+
+    def __init__(self, cluster: Cluster, user: str) -> None:
+        self.user = user
+        self._mode = cluster.mode
+        self.settings = cluster.client(user)
+        self.cheap = cluster.cheap_client(user)
+        self.errors: list[str] = []
+        self._client = admin_client(self.settings, self.errors)
+
+    def check_login(self) -> None:
+        """A wrong password is told as that before anything begins."""
+        try:
+            told = self._refusal()
+        except KafkaException as error:
+            raise ClusterSilent(
+                f"The cluster does not answer {self.user!r}.",
+                details="; ".join([str(error.args[0]), *self.errors[-2:]]),
+                resolution="Are bootstrap_servers in the bundle right, and the brokers up?",
+            ) from error
+        if told:
+            raise UsageError(
+                f"The cluster does not let {self.user!r} in.",
+                details=told,
+                resolution=f"The password in the bundle is not the user's: ./kastellan client {self.user}.",
+            )
+
+    def _refusal(self) -> str:
+        """What a broker said to the login; empty if it was let in. KafkaException if none said anything in time."""
+        until_s = time.monotonic() + ANSWER_S
+        while True:
+            try:
+                self._client.list_topics(timeout=GLANCE_S)
+            except KafkaException:
+                self._client.poll(0)  # what librdkafka has to say of it is heard only then
+                if told := next((e for e in reversed(self.errors) if e.startswith("_AUTHENTICATION")), ""):
+                    return told
+                if time.monotonic() >= until_s:
+                    raise
+            else:
+                return ""
+
+    def make(self, topics: Sequence[Topic]) -> list[str]:
+        """Make those that are not there; returns their names. One of another shape is an error.
+
+        The controller alone knows what is there: a broker may go on listing a topic for a while after it was removed.
+        """
+        asked = [
+            NewTopic(t.name, num_partitions=t.partitions, replication_factor=t.replication, config=t.config)
+            for t in topics
+        ]
+        made: list[str] = []
+        for name, future in self._client.create_topics(asked, request_timeout=ANSWER_S).items():
+            try:
+                future.result()
+                made.append(name)
+            except KafkaException as error:
+                known = error.args[0].code() == KafkaError.TOPIC_ALREADY_EXISTS or name in self._shapes([name])
+                if not known:
+                    self.remove(made)
+                    self._done(future.result, "Create", "Topic", name)
+        try:
+            self._check_shapes([topic for topic in topics if topic.name not in made])
+        except UsageError:
+            self.remove(made)
+            raise
+        return made
+
+    def _check_shapes(self, topics: Sequence[Topic]) -> None:
+        there = self._shapes([topic.name for topic in topics])
+        for topic in topics:
+            partitions, replication = there.get(topic.name, (topic.partitions, topic.replication))
+            if (partitions, replication) != (topic.partitions, topic.replication):
+                raise UsageError(
+                    f"Topic {topic.name} exists with another shape.",
+                    details=f"It has {partitions} partitions of replication {replication}, the scenario needs "
+                    f"{topic.partitions} of {topic.replication}.",
+                    resolution="Remove or rename it; the scenario's own topics are made by itself.",
+                )
+
+    def await_leaders(self, topics: Sequence[Topic]) -> None:
+        def ready() -> bool:
+            found = self._client.list_topics(timeout=ANSWER_S).topics
+            return all(
+                t.name in found
+                and len(found[t.name].partitions) == t.partitions
+                and all(p.leader >= 0 and len(p.isrs) == t.replication for p in found[t.name].partitions.values())
+                for t in topics
+            )
+
+        if not wait_until(ready, timeout_s=TOPIC_BOUND_S, every_s=0.2):
+            raise ClusterSilent(
+                f"The topics {', '.join(t.name for t in topics)} are not all served after {TOPIC_BOUND_S:.0f} s."
+            )
+
+    def check_rights(
+        self, topics: Sequence[Topic], group: str | None, *, needed: Sequence[str] = ("READ", "WRITE", "DESCRIBE")
+    ) -> None:
+        """Which ACL is missing is asked beforehand: a workload would only fail with it."""
+        from confluent_kafka import TopicCollection  # noqa: PLC0415
+
+        asked = TopicCollection([topic.name for topic in topics])
+        found: dict[str, Any] = {}
+
+        def known() -> bool:
+            """A broker that has not heard of a topic yet knows nothing of its rights either."""
+            told = self._client.describe_topics(asked, include_authorized_operations=True, request_timeout=ANSWER_S)
+            try:
+                found.update({n: self._done(future.result, "Describe", "Topic", n) for n, future in told.items()})
+            except KafkaException:
+                return False
+            return True
+
+        if not wait_until(known, timeout_s=TOPIC_BOUND_S, every_s=0.2):
+            raise ClusterSilent(f"Not every broker knows {', '.join(t.name for t in topics)}.")
+        for name, described in found.items():
+            self._have(described.authorized_operations, needed, "Topic", name)
+        if group is not None:
+            self._check_group(f"{group}-rights", topics[0].name)
+
+    def _check_group(self, group: str, topic: str) -> None:
+        """A young cluster only just makes the topic of its groups: until then brokers refuse what they will allow."""
+        told: list[ClusterSilent] = []
+
+        def known() -> bool:
+            try:
+                self._try_group(group, topic)
+            except ClusterSilent as error:
+                told[:] = [error]
+                return False
+            return True
+
+        if not wait_until(known, timeout_s=TOPIC_BOUND_S, every_s=0.2):
+            raise told[0]
+
+    def _try_group(self, group: str, topic: str) -> None:
+        """A commit of nothing tells whether the group may be read, and leaves a group that can be described."""
+        asked = [ConsumerGroupTopicPartitions(group, [TopicPartition(topic, 0, 0)])]
+        future = self._client.alter_consumer_group_offsets(asked, request_timeout=ANSWER_S)[group]
+        self._done(future.result, "Read", "Group", group)
+        found = self._client.describe_consumer_groups([group], request_timeout=ANSWER_S)
+        self._done(found[group].result, "Describe", "Group", group)
+        self.remove_group(group)
+
+    def remove(self, names: Sequence[str]) -> None:
+        """Gone when nobody lists them any more."""
+        if not names:
+            return
+        for name, future in self._client.delete_topics(list(names), request_timeout=ANSWER_S).items():
+            try:
+                self._done(future.result, "Delete", "Topic", name)
+            except KafkaException as error:
+                if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
+                    raise
+        if not wait_until(lambda: not self._shapes(names), timeout_s=TOPIC_BOUND_S, every_s=0.2):
+            raise ClusterSilent(f"The topics {', '.join(names)} were removed and are still listed.")
+        if self._mode == "zookeeper" and not wait_until(
+            lambda: not self._taken(names), timeout_s=TOPIC_BOUND_S, every_s=0.2
+        ):
+            raise ClusterSilent(f"The topics {', '.join(names)} were removed, and their names are not free again.")
+
+    def _taken(self, names: Sequence[str]) -> list[str]:
+        """ZooKeeper mode: one that nobody lists any more is there until the last replica is gone; asked by trying."""
+        tried = self._client.create_topics(
+            [NewTopic(name, num_partitions=1, replication_factor=1) for name in names],
+            validate_only=True,
+            request_timeout=ANSWER_S,
+        )
+        found = []
+        for name, future in tried.items():
+            try:
+                future.result()
+            except KafkaException as error:
+                if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+                    raise
+                found.append(name)
+        return found
+
+    def remove_group(self, group: str) -> None:
+        """What a run leaves of its groups is of no use to anybody; that it cannot be removed is no reason to fail."""
+        with suppress(KafkaException):
+            self._client.delete_consumer_groups([group], request_timeout=ANSWER_S)[group].result()
+
+    def _shapes(self, names: Sequence[str]) -> dict[str, tuple[int, int]]:
+        found = self._client.list_topics(timeout=ANSWER_S).topics
+        return {
+            name: (len(found[name].partitions), len(next(iter(found[name].partitions.values())).replicas))
+            for name in names
+            if name in found and found[name].partitions and not found[name].error
+        }
+
+    def _have(self, operations: Any, needed: Sequence[str], kind: str, name: str) -> None:
+        have = {operation.name for operation in operations or ()}
+        lacking = [word for word in needed if word not in have]
+        if lacking:
+            raise self._missing(lacking[0], kind, name)
+
+    def _done(self, result: Callable[[], Any], operation: str, kind: str, name: str) -> Any:
+        try:
+            return result()
+        except KafkaException as error:
+            if error.args[0].name().endswith("_AUTHORIZATION_FAILED"):
+                raise self._missing(operation, kind, name) from error
+            if error.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
+                raise
+            raise ClusterSilent(
+                f"The cluster refuses {operation} of {kind.lower()} {name}.",
+                details=f"{error.args[0].name()}: {error.args[0].str()}",
+            ) from error
+
+    def _missing(self, operation: str, kind: str, name: str) -> UsageError:
+        word = operation.capitalize()
+        return UsageError(
+            f"User {self.user!r} lacks the right {word} on {kind} {name}.",
+            details=f"There is no ACL that allows {word} to User:{self.user}, or one that denies it.",
+            resolution=f"Add an ACL: principal {self.user}, operation {word}, {kind.lower()} kastellan- (prefixed).",
+        )
