@@ -121,12 +121,15 @@ class Part:
     """For sed, on the settings; without single quotes."""
     unit: tuple[str, ...] = ()
     """Lines of a drop-in's [Service]."""
+    java: tuple[str, ...] = ()
+    """What Java is told besides, behind what the unit tells it."""
     files: Callable[[Ground, str], dict[str, str]] | None = None
     """Path -> content, for root and the service alone, by the host."""
     said: Mapping[int, str] = field(default_factory=dict)
 
 
-CONFIG, DROP_IN = "/etc/kafka/server.properties", "/etc/systemd/system/kafka.service.d/sabotage.conf"
+CONFIG, UNIT = "/etc/kafka/server.properties", "/etc/systemd/system/kafka.service"
+DROP_IN = f"{UNIT}.d/sabotage.conf"
 RESTART = "systemctl daemon-reload; systemctl reset-failed kafka 2>/dev/null || true; systemctl restart kafka"
 
 
@@ -143,7 +146,10 @@ def restarted(name: str, *parts: Part, host: str = HOST) -> Sabotage:
         files = {path: text for part in parts if part.files for path, text in part.files(ground, host).items()}
         edits = [f"sed -i '{edit}' {CONFIG}" for part in parts for edit in part.edits]
         unit = "\\n".join(("[Service]", *(line for part in parts for line in part.unit)))
-        drop_in = [f"printf '{unit}\\n' > {DROP_IN}"] if any(part.unit for part in parts) else []
+        java = " ".join(option for part in parts for option in part.java)
+        # The same variable with more in it: a later line takes the place of the unit's own.
+        more = f's|^\\(Environment="KAFKA_OPTS=.*\\)"$|\\1 {java}"|p'
+        drop_in = [f"printf '{unit}\\n' > {DROP_IN}", f"sed -n '{more}' {UNIT} >> {DROP_IN}"]
         made = [written(path, text) for path, text in files.items()]
         try:
             ground.root("\n".join([f"cp -p {CONFIG} {CONFIG}.kept", *made, *edits, *drop_in, RESTART]), host)

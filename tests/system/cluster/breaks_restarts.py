@@ -13,8 +13,7 @@ if TYPE_CHECKING:
 
 # The first is the one at which the delay of failed logins is measured.
 FIRST = "broker-1"
-JAVAS_OWN = "-Dcom.sun.management.jmxremote=true"
-OPEN_JMX = "-Dcom.sun.management.jmxremote.authenticate=false -Dcom.sun.management.jmxremote.ssl=false"
+JMX = ("port=7199", "rmi.port=7199", "authenticate=false", "ssl=false")
 HEAP_DUMP = "-XX:+HeapDumpOnOutOfMemoryError"
 LAX, NAMELESS = "/etc/kafka/sabotage.security", "/etc/kafka/ssl/sabotage.pem"
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
@@ -46,11 +45,10 @@ DOORS = restarted(
     ),
     Part(
         "a door for JMX", frozenset({1, 60}),
-        unit=("Environment=JMX_PORT=7199", f'Environment="KAFKA_JMX_OPTS={JAVAS_OWN} {OPEN_JMX} {HEAP_DUMP}"'),
+        java=tuple(f"-Dcom.sun.management.jmxremote.{one}" for one in JMX),
         said={1: "7199", 60: "jmxremote.port=7199"},
     ),
-    # In the same variable: Kafka's scripts have one for what is added.
-    Part("dumps of the heap", frozenset({62}), said={62: HEAP_DUMP}),
+    Part("dumps of the heap", frozenset({62}), java=(HEAP_DUMP,), said={62: HEAP_DUMP}),
     Part(
         "a weak cage", frozenset({61}), unit=("ProtectSystem=no", "ProtectHome=no"),
         said={61: f"{HOST}: writing /etc: wrote"},
@@ -83,7 +81,7 @@ OLD_WORDS = restarted(
     Part(
         "TLS 1.1 in place of 1.3", frozenset({4, 5}),
         edits=(replaced("ssl.enabled.protocols", "TLSv1.2,TLSv1.1"),), files=lax,
-        unit=(f'Environment="KAFKA_JMX_OPTS={JAVAS_OWN} -Djava.security.properties={LAX}"',),
+        java=(f"-Djava.security.properties={LAX}",),
         said={4: f"{FIRST} CLIENT 9092: TLS 1.1 accepted", 5: f"{FIRST} CLIENT 9092: TLSv1_3 is refused"},
     ),
     Part(
