@@ -31,6 +31,29 @@ def test_the_suite_is_green(cluster: Cluster, tmp_path: Path) -> None:
     assert "security check" in (folder / "report.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.long
+def test_a_break_that_is_waived_is_told_and_keeps_no_run_from_passing(cluster: Cluster, tmp_path: Path) -> None:
+    """The same description with a waiver, beside its own: paths in it are meant from there."""
+    (broken,) = [one for one in SWIFT if one.name == "passwords for sshd"]
+    content = {**cluster.document(), "security_waivers": [{"check": 64, "reason": "until spring"}]}
+    path = cluster.lab.state() / "waived.json"
+    words = ("-m", "validate", "run", "--cluster", str(path), "--out", str(tmp_path), "--check")
+    try:
+        path.write_text(json.dumps(content), encoding="utf-8")
+        with broken.act(Ground(cluster)):
+            beside = cluster.lab.run(".venv/bin/python", *words, "63", "64", check=False)
+            alone = cluster.lab.run(".venv/bin/python", *words, "64", check=False)
+    finally:
+        path.unlink(missing_ok=True)
+    assert (beside.returncode, alone.returncode) == (0, 2), beside.stdout + alone.stdout
+    reports = [json.loads(one.read_text(encoding="utf-8")) for one in sorted(tmp_path.glob("*/report.json"))]
+    waived = [{one["number"]: one for one in report["security"]}[64] for report in reports]
+    assert [one["verdict"] for one in waived] == ["waived", "waived"]
+    assert all(one["seen"][0] == "waived: until spring" for one in waived)
+    assert all("sshd offers" in one["seen"][1] for one in waived)
+    assert reports[0]["sentence"] == "Of 2 security checks 1 passed, 1 waived (64)."
+
+
 @pytest.mark.parametrize(
     "one",
     [pytest.param(one, id=one.name, marks=[] if one.name in USUAL else [pytest.mark.long]) for one in SWIFT],

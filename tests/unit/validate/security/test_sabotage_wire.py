@@ -65,9 +65,10 @@ def leaf(state: Path) -> x509.Certificate:
 
 
 @contextlib.contextmanager
-def shown(pem: Path) -> Iterator[int]:
+def shown(pem: Path, latest: ssl.TLSVersion = ssl.TLSVersion.TLSv1_3) -> Iterator[int]:
     """A listener that shows it. Gives the port."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.maximum_version = latest
     context.load_cert_chain(pem)
 
     def accept() -> None:
@@ -114,11 +115,29 @@ def test_a_spoilt_certificate_is_seen_by_its_check_alone(
     }, told
 
 
+@pytest.mark.parametrize(
+    ("latest", "said"),
+    [(ssl.TLSVersion.TLSv1_3, "passed: TLSv1.2"), (ssl.TLSVersion.TLSv1_2, "failed: TLSv1_3 is refused (TLSV1_ALERT_PROTOCOL_VERSION)")],
+)  # fmt: skip
+def test_a_version_that_is_refused_is_a_failure_and_not_unknown(
+    latest: ssl.TLSVersion, said: str, leaf: x509.Certificate, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ground: Any = SimpleNamespace(described=lambda: SimpleNamespace(state_dir=state))
+    (state / "shown.pem").write_text(keystore(leaf, ground, days=300), encoding="ascii")
+    monkeypatch.setattr(Scene, "ca", state / "pki/ca.pem")
+    with shown(state / "shown.pem", latest) as port:
+        listener = {"name": "MTLS", "port": port, "protocol": "SSL", "mechanisms": [], "client_auth": "none"}
+        host = {**GOOD["hosts"][0], "name": HOST, "address": "127.0.0.1"}
+        with contextlib.closing(Scene(cluster(state, hosts=[host], listeners=[listener]))) as scene:
+            told = run.run_check(CHECKS[5], scene, consent=True)
+    assert f"{told['verdict']}: {told['seen'][0].partition(': ')[2]}" == said
+
+
 def test_kafka_takes_it_in_place_of_the_old_one(leaf: x509.Certificate, state: Path) -> None:
     """Without a restart it takes another certificate only of the same subject, and with all names of the old one."""
     ground: Any = SimpleNamespace(described=lambda: SimpleNamespace(state_dir=state))
-    for spoilt in ({"days": 5}, {"days": 300, "twice": True}):
-        made = x509.load_pem_x509_certificates(keystore(leaf, ground, **spoilt).encode())
+    for twice in (False, True):
+        made = x509.load_pem_x509_certificates(keystore(leaf, ground, days=5, twice=twice).encode())
         assert made[0].subject == leaf.subject
         names = [one.extensions.get_extension_for_class(x509.SubjectAlternativeName).value for one in (made[0], leaf)]
         assert names[0] == names[1]
