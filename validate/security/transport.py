@@ -153,9 +153,15 @@ def new_versions(scene: Scene, see: Evidence) -> None:
         for version in (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3):
             context = tls.context(scene.ca, certificate_for(scene, target))
             context.minimum_version = context.maximum_version = version
-            with scene.session(target, context) as session:
-                told = str(session.channel.version())  # type: ignore[attr-defined]
-            see.expect(told.replace(".", "_") == version.name, f"{target}: {told}")
+            try:
+                with scene.session(target, context) as session:
+                    told = str(session.channel.version())  # type: ignore[attr-defined]
+            except ssl.SSLCertVerificationError:
+                raise  # it has the version, and a certificate that says nothing of it
+            except ssl.SSLError as error:
+                see.wrong(f"{target}: {version.name} is refused ({error.reason or error})")
+            else:
+                see.expect(told.replace(".", "_") == version.name, f"{target}: {told}")
 
 
 def certificate_for(scene: Scene, target: Target) -> tuple[Path, Path] | None:

@@ -7,7 +7,7 @@ import socket
 import ssl
 import struct
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -40,6 +40,13 @@ class Keeper:
     looks: bool = True
     plain: bool = False
     words: tuple[str, ...] = ("srvr",)
+    trusts: tuple[str, ...] = (checks.PKI,)
+    closed: str = ""
+    """A node that it shows to nobody."""
+    skips: int = 0
+    """By how much the numbers of its answers are wrong."""
+    silent: bool = False
+    patience_s: float = 2.0
     port: int = 0
 
     def answer(self, channel: socket.socket) -> None:
@@ -64,7 +71,10 @@ class Keeper:
             self.send(channel, self.told(xid, kind, data[12 : 12 + size].decode()))
 
     def told(self, xid: int, kind: int, path: str) -> bytes:
+        xid += self.skips
         rights = self.tree.get(path)
+        if path == self.closed:
+            return struct.pack(">iqi", xid, 0, -102)
         if rights is None:
             return struct.pack(">iqi", xid, 0, -101)
         if kind == 6:
@@ -90,11 +100,15 @@ def serving(keeper: Keeper, state: Path) -> Iterator[None]:
     context.load_cert_chain(*own_authority(state, state / checks.PKI).issue("zookeeper-1"))
     if keeper.looks:
         context.verify_mode = ssl.CERT_REQUIRED
-        context.load_verify_locations(state / checks.PKI / "ca.pem")
+        for name in keeper.trusts:
+            context.load_verify_locations(state / name / "ca.pem")
 
     def one(plain: socket.socket) -> None:
         with contextlib.suppress(OSError, struct.error), plain:
-            if keeper.plain:
+            if keeper.silent:
+                while plain.recv(4096):
+                    pass
+            elif keeper.plain:
                 keeper.answer(plain)
             else:
                 with context.wrap_socket(plain, server_side=True) as channel:
@@ -115,7 +129,7 @@ def serving(keeper: Keeper, state: Path) -> Iterator[None]:
 @pytest.fixture
 def state(tmp_path: Path) -> Path:
     for name in ("pki", checks.PKI):
-        init(Pki(tmp_path / name), Wanted(), now=utc_now())
+        init(Pki(tmp_path / name), Wanted(name=f"authority in {name}"), now=utc_now())
     return tmp_path
 
 
@@ -124,7 +138,9 @@ def checked(
 ) -> tuple[str, list[str]]:
     """The check, with every connection made from here."""
     monkeypatch.setattr(
-        Scene, "reach", lambda _scene, _via, place, timeout_s=2.0: socket.create_connection(place, timeout_s)
+        Scene,
+        "reach",
+        lambda _scene, _via, place, timeout_s=keeper.patience_s: socket.create_connection(place, timeout_s),
     )
     monkeypatch.setattr(
         Scene, "certificate", lambda scene, user: own_authority(scene.folder, state / "pki").issue(user)
@@ -172,6 +188,58 @@ def test_a_topic_with_the_name_of_something_closed_is_a_topic(
 ) -> None:
     topics = {"/kafka/brokers/topics": [OWN, WORLD_READ], f"/kafka/brokers/topics/{name}": [OWN, WORLD_READ]}
     assert checked(54, Keeper(tree=TREE | topics), state, monkeypatch)[0] == "passed"
+
+
+def test_a_server_that_trusts_the_clusters_authority_as_well_is_found_out(
+    state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A user's certificate would open what only brokers may."""
+    verdict, seen = checked(54, Keeper(trusts=(checks.PKI, "pki")), state, monkeypatch)
+    assert (verdict, seen[0]) == ("failed", "zookeeper-1: that of admin in the cluster: let in")
+
+
+def test_a_node_that_is_closed_to_brokers_too_is_not_known(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    verdict, seen = checked(54, Keeper(closed="/kafka/config"), state, monkeypatch)
+    assert (verdict, seen[0]) == ("unknown", "/kafka/config and what is below it is closed to brokers, too")
+
+
+def test_a_tree_without_end_is_unknown_and_what_was_open_counts(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checks, "WALK_S", 0.0)
+    verdict, seen = checked(54, Keeper(), state, monkeypatch)
+    assert (verdict, seen[0]) == ("unknown", "after 0 nodes the time for looking was over")
+    monkeypatch.setattr(checks, "WALK_S", 40.0)
+    tree = {**TREE, "/stray": [WORLD_ALL]}
+    verdict, seen = checked(54, Keeper(tree=tree, closed="/kafka"), state, monkeypatch)
+    assert (verdict, seen[0]) == ("failed", "/stray: the world may change it")
+
+
+def test_an_answer_to_another_question_is_no_answer(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    verdict, seen = checked(54, Keeper(skips=1), state, monkeypatch)
+    assert (verdict, seen[0]) == ("unknown", "the answer is for another question")
+
+
+def test_a_port_that_stays_silent_has_refused_nothing(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    verdict, seen = checked(55, Keeper(silent=True, patience_s=0.2), state, monkeypatch)
+    assert verdict == "unknown"
+    assert "a session in plain: silent" in seen[0]
+
+
+def test_plain_words_are_tried_on_every_port(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On that of elections as well, where the clients' own is closed."""
+    good, bad = Keeper(), Keeper(plain=True)
+    with serving(bad, state):
+        monkeypatch.setattr(checks, "keepers", lambda scene: [
+            replace(host, ports=(good.port, bad.port)) for host in scene.cluster.zookeepers
+        ])  # fmt: skip
+        verdict, seen = checked(55, good, state, monkeypatch)
+    assert verdict == "failed"
+    assert seen[0].startswith(f"zookeeper-1 {bad.port}: a session in plain")
+
+
+def test_without_ssh_nobody_knows_of_an_admin_server(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    verdict, seen = checked(56, Keeper(), state, monkeypatch, ssh=None)
+    assert verdict == "unknown"
+    assert "there is no ssh access to it" in seen[0]
 
 
 def test_a_server_that_asks_nobody_for_a_certificate_is_found_out(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:

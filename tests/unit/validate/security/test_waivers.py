@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import threading
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from common.errors import UsageError
-from tests.unit.validate.control import cluster
+from tests.unit.validate.control import cluster, described
 from tests.unit.validate.security.test_report import one, reported
+from validate.__main__ import main
 from validate.run.folder import RunFolder
 from validate.security import run
-from validate.security.registry import CHECKS, Check, Evidence
+from validate.security.registry import CHECKS, Check, Evidence, NotApplicable
 from validate.security.waivers import waivers
 
 if TYPE_CHECKING:
@@ -49,14 +52,17 @@ def test_without_waivers_there_are_none(tmp_path: Path) -> None:
     assert waivers(cluster(tmp_path)) == {}
 
 
-def ran(monkeypatch: pytest.MonkeyPatch, folder: Path, does: Callable[[Any, Evidence], None]) -> dict[str, Any]:
+def ran(
+    monkeypatch: pytest.MonkeyPatch, folder: Path, does: Callable[[Any, Evidence], None], *, left: str = "",
+    say: Callable[[str], None] = print,
+) -> dict[str, Any]:  # fmt: skip
     """Check 64 does this instead, and is waived."""
-    described = cluster(folder, security_waivers=[{"check": 64, "reason": REASON}])
-    scene = SimpleNamespace(cluster=described, touched=False, close=lambda: "", leave_behind=lambda _: None)
+    at_hand = cluster(folder, security_waivers=[{"check": 64, "reason": REASON}])
+    scene = SimpleNamespace(cluster=at_hand, touched=bool(left), close=lambda: left, leave_behind=lambda _: None)
     monkeypatch.setitem(CHECKS, 64, Check(**{**CHECKS[64].__dict__, "run": does}))
     monkeypatch.setattr(run, "Scene", lambda _: scene)
     results: list[dict[str, Any]] = []
-    run.run_checks(described, [64], results, intrusive=False, say=lambda _: None)
+    run.run_checks(at_hand, [64], results, intrusive=False, say=say)
     return results[0]
 
 
@@ -71,6 +77,53 @@ def test_a_failure_is_waived_with_its_reason_first_and_what_was_seen_behind(
 def test_what_is_unknown_is_not_waived(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     result = ran(monkeypatch, tmp_path, lambda _, see: see.unknown("nobody answered"))
     assert (result["verdict"], result["seen"]) == ("unknown", ["nobody answered"])
+
+
+def test_what_does_not_apply_is_not_waived(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_scene: Any, _see: Evidence) -> None:
+        raise NotApplicable("no such listener")
+
+    result = ran(monkeypatch, tmp_path, refuse)
+    assert (result["verdict"], result["seen"]) == ("not-applicable", ["no such listener"])
+
+
+def test_a_check_that_failed_and_had_no_end_is_waived_with_both(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended = threading.Event()
+
+    def hang(_scene: Any, see: Evidence) -> None:
+        see.wrong("let in")
+        ended.wait(30)
+
+    monkeypatch.setitem(CHECKS, 64, replace(CHECKS[64], bound_s=0.1))
+    result = ran(monkeypatch, tmp_path, hang)
+    ended.set()
+    assert (result["verdict"], result["seen"]) == ("waived", [f"waived: {REASON}", "let in", "it had no end after 0 s"])
+
+
+def test_what_the_proof_left_behind_is_not_waived_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = ran(monkeypatch, tmp_path, lambda _, see: see.wrong("let in"), left="It stays.")
+    assert result["verdict"] == "unknown"
+    assert result["seen"][:2] == ["what the proof made was not all cleared away: It stays.", f"waived: {REASON}"]
+
+
+def test_on_the_terminal_the_reason_stands_behind_the_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    ran(monkeypatch, tmp_path, lambda _, see: see.wrong("let in"), say=said.append)
+    assert said[0].startswith("  64 waived ")
+    assert said[1] == f"     because waived: {REASON}"
+
+
+@pytest.mark.parametrize("entries", [[{"check": 68, "reason": REASON}], [{"check": 64, "reason": REASON}] * 2])
+def test_a_slip_ends_a_run_before_anything_is_tried(
+    entries: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(run, "run_check", lambda *_, **__: pytest.fail("something was tried"))
+    path = described(tmp_path, security_waivers=entries)
+    assert main(["run", "--cluster", str(path), "--check", "64"]) == 64
+    assert "ecurity check" in capsys.readouterr().err
+    assert not (tmp_path / "runs").exists()
 
 
 def test_a_waiver_that_is_not_needed_any_more_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
