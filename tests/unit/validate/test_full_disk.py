@@ -6,6 +6,7 @@ import contextlib
 import errno
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -15,12 +16,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from common.errors import KastellanError
+from common.wait import wait_until
 from tests.unit.validate.control import Remembering, cluster, described
 from tests.unit.validate.mock_brokers import mock_brokers
 from tests.unit.validate.test_faults import field, lines
 from tests.unit.validate.test_workload_journal import PRODUCER, block, written
 from validate import __main__ as door
 from validate import readback
+from validate.aloud import aloud
 from validate.faults.inject import broken
 from validate.faults.record import Record
 from validate.full import NotWritten, is_full
@@ -30,6 +33,8 @@ from validate.workload.seal import seal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from validate.cluster import Host
 
 FULL = Path("/dev/full")
 ROOT = Path(__file__).resolve().parents[3]
@@ -76,20 +81,26 @@ def test_nothing_is_broken_that_cannot_be_put_on_record(tmp_path: Path, monkeypa
     assert lines(tmp_path) == []
 
 
+class Gone:
+    """Standard output of which nobody takes a word."""
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+
+    def write(self, _: str) -> int:
+        raise OSError(self._number, os.strerror(self._number))
+
+    flush = write
+
+
 @pytest.mark.parametrize("number", [errno.EPIPE, errno.EIO, errno.ENOSPC])
 def test_what_cannot_be_said_stops_no_healing(
     number: int, folder: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The log is on the full disk, the terminal was closed, or `| head` has seen enough."""
 
-    class Gone:
-        def write(self, _: str) -> int:
-            raise OSError(number, os.strerror(number))
-
-        flush = write
-
     os.dup2(os.open(FULL, os.O_WRONLY), folder._log.fileno())
-    monkeypatch.setattr(sys, "stdout", Gone())
+    monkeypatch.setattr(sys, "stdout", Gone(number))
     shell = Remembering()
     place = field(tmp_path, shell)
     place.say = folder.say
@@ -98,6 +109,41 @@ def test_what_cannot_be_said_stops_no_healing(
     assert lines(tmp_path) == [("stop", "broker-1", phase) for phase in ("begin", "bit", "healed")]
     assert Record(tmp_path).all() == []
     print("goes nowhere, and does not fail either")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+def test_a_signal_during_a_healing_that_nobody_hears_of_cuts_nothing_off(
+    number: signal.Signals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A closed terminal sends a signal and takes no word; the main thread joins the healing ones just then."""
+
+    class Closing(Remembering):
+        def __call__(self, host: Host, script: str, *, timeout_s: float) -> str:
+            if "kill -CONT" in script:
+                os.kill(os.getpid(), number)
+                assert wait_until(lambda: not isinstance(sys.stdout, Gone), timeout_s=10), "no handler has spoken"
+            return super().__call__(host, script, timeout_s=timeout_s)
+
+    monkeypatch.setattr(sys, "stdout", Gone(errno.EIO))
+    place = field(tmp_path, Closing())
+    with pytest.raises(KeyboardInterrupt), broken(place, "pause", [place.cluster.hosts[0]]):
+        pass
+    assert lines(tmp_path)[-1] == ("pause", "broker-1", "healed")
+    assert Record(tmp_path).all() == []
+    print("goes nowhere, and does not fail either")
+
+
+def test_a_second_signal_in_the_midst_of_the_words_on_the_first_is_borne(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python refuses to write to a buffer that the same thread is writing to."""
+
+    class Busy:
+        def write(self, _: str) -> int:
+            raise RuntimeError("reentrant call inside <_io.BufferedWriter name='<stdout>'>")
+
+        flush = write
+
+    monkeypatch.setattr(sys, "stdout", Busy())
+    aloud("Healing first.")
 
 
 def test_a_run_that_meets_a_full_disk_is_unknown_and_says_so(
