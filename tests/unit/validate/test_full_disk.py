@@ -6,6 +6,7 @@ import contextlib
 import errno
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -25,6 +26,7 @@ from validate import __main__ as door
 from validate import readback
 from validate.aloud import aloud
 from validate.faults.inject import broken
+from validate.faults.ledger import FaultLedger
 from validate.faults.record import Record
 from validate.full import NotWritten, is_full
 from validate.run import one, own_topics, processes
@@ -91,6 +93,32 @@ class Gone:
         raise OSError(self._number, os.strerror(self._number))
 
     flush = write
+
+
+def test_half_a_line_does_not_swallow_the_next(tmp_path: Path) -> None:
+    """A disk that fills up takes a piece of it, as does a file at the bound of its length."""
+    ledger = FaultLedger(tmp_path)
+    ledger.write("stop", "broker-1", "begin")
+    least, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (ledger.path.stat().st_size + 20, most))
+    try:
+        with pytest.raises(NotWritten):
+            ledger.write("stop", "broker-1", "bit")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (least, most))
+    ledger.write("stop", "broker-1", "healed")
+    assert lines(tmp_path) == [("stop", "broker-1", phase) for phase in ("begin", "healed")]
+
+
+def test_a_line_that_a_power_cut_tore_stays_alone(tmp_path: Path) -> None:
+    """It goes on telling that something is missing; the next one is whole."""
+    ledger = FaultLedger(tmp_path)
+    ledger.path.write_text('{"fault": "stop", "tar')
+    ledger.write("stop", "broker-1", "healed")
+    ledger.write("stop", "broker-2", "healed")
+    torn, *whole = ledger.path.read_text().splitlines()
+    assert torn == '{"fault": "stop", "tar'
+    assert [json.loads(line)["target"] for line in whole] == ["broker-1", "broker-2"]
 
 
 @pytest.mark.parametrize("number", [errno.EPIPE, errno.EIO, errno.ENOSPC])
