@@ -134,7 +134,7 @@ def _strike(place: Field, kind: str, blow: _Blow) -> datetime:
 
 def _outer_port(cluster: Cluster, host: Host) -> int | None:
     """The port that clients use; a host without a broker has none."""
-    return cluster.client_port if host.is_broker else None
+    return cluster.client_port(host) if host.is_broker else None
 
 
 def _heal(place: Field, kind: str, blows: Sequence[_Blow]) -> None:
