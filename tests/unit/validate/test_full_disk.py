@@ -27,10 +27,11 @@ from validate import readback
 from validate.aloud import aloud
 from validate.faults.inject import broken
 from validate.faults.ledger import FaultLedger
-from validate.faults.record import Record
+from validate.faults.record import OpenFault, Record
 from validate.full import NotWritten, is_full
 from validate.run import one, own_topics, processes
 from validate.run.folder import Entry, RunFolder
+from validate.workload.journal import Writer
 from validate.workload.seal import seal
 
 if TYPE_CHECKING:
@@ -268,4 +269,42 @@ def test_a_workload_whose_words_found_no_room_either_is_told_by_its_pipe(tmp_pat
 def test_other_errors_are_told_as_what_they_are() -> None:
     assert not is_full(PermissionError(errno.EACCES, "no"))
     assert not is_full(KastellanError("There is no room for doubt"))
-    assert str(NotWritten(PermissionError(errno.EACCES, "no"))).startswith("The ledger cannot be written.")
+
+
+@pytest.mark.parametrize(
+    ("number", "brief", "remedy"),
+    [
+        (errno.ENOSPC, "The disk is full: the {} cannot be written.", "Free some space and run again"),
+        (errno.EACCES, "The {} cannot be written.", "Make it writable"),
+        (errno.EROFS, "The {} cannot be written.", "Make it writable"),
+    ],
+)
+def test_what_was_to_be_written_is_named_with_a_way_out_that_fits(
+    number: int, brief: str, remedy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object, **__: object) -> Any:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr("validate.faults.record.write_whole", refused)
+    with pytest.raises(NotWritten) as record:
+        Record(tmp_path).open(OpenFault("stop", "broker-1"))
+    monkeypatch.setattr(FaultLedger, "_append", refused)
+    with pytest.raises(NotWritten) as ledger:
+        FaultLedger(tmp_path).write("stop", "broker-1", "begin")
+    writer = Writer(tmp_path / "w")
+    with monkeypatch.context() as broken_disk:
+        broken_disk.setattr(os, "write", refused)
+        broken_disk.setattr(Path, "unlink", refused)
+        with pytest.raises(KastellanError) as journal:
+            writer.append(b"x")
+        with pytest.raises(NotWritten) as emptied:
+            Record(tmp_path).close(OpenFault("stop", "broker-1"))
+    nouns = (
+        (record, "record of open faults"),
+        (emptied, "record of open faults"),
+        (ledger, "ledger"),
+        (journal, "ledger"),
+    )
+    for told, noun in nouns:
+        assert told.value.brief == brief.format(noun)
+        assert told.value.resolution.startswith(remedy)
