@@ -89,7 +89,7 @@ class Bench:
         place = self.folder / "read"
         spec = {"ledger": str(place), "client": self.client, "topic": READ_TOPIC, "partitions": PARTITIONS}
         said = self._script("validate_reading.py", spec, str(self.folder / "findings"))
-        if (said["verdict"], said["found"]) != ("passed", self._records):
+        if (said["verdict"], said["found"], said["problems"]) != ("passed", self._records, []):
             raise SystemExit(f"Read and judged: {said}")
         print(f"   read {said['read_s']:.1f} s, judged {said['judged_s']:.1f} s", flush=True)
         return float(said["read_s"] + said["judged_s"])

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.bench import harness, validate_bench
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 LINE = (
     "2026-11-19 07:00:00:100, 2026-11-19 07:00:05:100, 190.7349, 38.1470, 2000000, 400000.0000, 3000, 2000, 95.3674, "
@@ -23,6 +27,22 @@ def test_the_consumer_perf_test_is_taken_at_its_word() -> None:
 def test_one_that_did_not_read_everything_is_no_figure(told: str) -> None:
     with pytest.raises(SystemExit, match="did not read all 2000000 records"):
         validate_bench.consumed(told, 2_000_000)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"verdict": "unknown"}, {"found": 9}, {"problems": ["t-0 is unreadable from offset 5"]}]
+)
+def test_a_reading_that_was_not_whole_is_no_figure(
+    wrong: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = validate_bench.Bench.__new__(validate_bench.Bench)
+    bench.folder, bench.client, bench._records = tmp_path, {}, 10
+    said = {"verdict": "passed", "found": 10, "problems": [], "read_s": 2.0, "judged_s": 3.0}
+    monkeypatch.setattr(bench, "_script", lambda *_: said)
+    assert bench.reading() == 5.0
+    said |= wrong
+    with pytest.raises(SystemExit, match="Read and judged"):
+        bench.reading()
 
 
 def test_the_table_tells_speeds_goals_and_the_machine() -> None:
