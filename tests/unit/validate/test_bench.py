@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.bench import harness, validate_bench
+from tests.unit.validate.control import cluster
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from validate.cluster import Host
 
 LINE = (
     "2026-11-19 07:00:00:100, 2026-11-19 07:00:05:100, 190.7349, 38.1470, 2000000, 400000.0000, 3000, 2000, 95.3674, "
@@ -43,6 +46,24 @@ def test_a_reading_that_was_not_whole_is_no_figure(
     said |= wrong
     with pytest.raises(SystemExit, match="Read and judged"):
         bench.reading()
+
+
+def test_disks_that_cannot_hold_what_lies_there_at_once_are_told_before_anything_is_written(tmp_path: Path) -> None:
+    """A run of two million records of 1 KiB is 1.6 GB on each of four hosts, and two old ones may still be there."""
+    free = {"broker-1": 5 * 10**9, "broker-2": 5 * 10**9, "broker-3": 4 * 10**9, "broker-4": 5 * 10**9}
+    asked: list[str] = []
+
+    def shell(host: Host, script: str, *, timeout_s: float) -> str:
+        assert timeout_s > 0
+        asked.append(script)
+        return str(free[host.name])
+
+    at_hand = cluster(tmp_path)
+    with pytest.raises(SystemExit, match=r"broker-3 has 4.0 GB free .* 4.9 GB .* --records \d+ fits") as told:
+        validate_bench.require_room(at_hand, 2_000_000, shell)
+    assert at_hand.data_dirs[0] in asked[0]
+    least = int(str(told.value).partition("--records ")[2].split()[0])
+    validate_bench.require_room(at_hand, least, shell)
 
 
 def test_the_table_tells_speeds_goals_and_the_machine() -> None:
