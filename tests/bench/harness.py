@@ -85,16 +85,16 @@ def machine() -> dict[str, Any]:
         "date": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
         "kernel": platform.release(),
         "cores": _cores(),
-        "cpu": _first("/proc/cpuinfo", "model name"),
-        "memory_mib": int(_first("/proc/meminfo", "MemTotal").split()[0]) // 1024,
+        "cpu": _first("/proc/cpuinfo", "model name", "unknown"),
+        "memory_mib": int(_first("/proc/meminfo", "MemTotal", "0 kB").split()[0]) // 1024,
         "python": platform.python_version(),
         "java": _java(),
     }
 
 
-def _first(file: str, name: str) -> str:
+def _first(file: str, name: str, otherwise: str) -> str:
     lines = Path(file).read_text(encoding="utf-8").splitlines()
-    return next((line.partition(":")[2].strip() for line in lines if line.startswith(name)), "0 unknown")
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith(name)), otherwise)
 
 
 def _java() -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,8 +12,6 @@ from tests.bench import harness, validate_bench
 from tests.unit.validate.control import cluster
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from validate.cluster import Host
 
 LINE = (
@@ -75,6 +74,14 @@ def test_the_table_tells_speeds_goals_and_the_machine() -> None:
     assert re.search(
         r"^2,000,000 records, medians of 3 pairs in turn; \d{4}-\d\d-\d\d, \d+ cores \(.+\), [\d,]+ MiB", lines[-1]
     )
+
+
+def test_a_machine_that_does_not_name_its_processor_is_told_as_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not every architecture does."""
+    told = {"/proc/cpuinfo": "processor\t: 0\nprocessor\t: 1\n", "/proc/meminfo": ""}
+    monkeypatch.setattr(Path, "read_text", lambda self, **_: told[str(self)])
+    facts = harness.machine()
+    assert (facts["cpu"], facts["cores"], facts["memory_mib"]) == ("unknown", 2, 0)
 
 
 def test_records_and_goals_are_those_that_were_promised() -> None:
