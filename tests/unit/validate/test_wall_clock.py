@@ -67,14 +67,17 @@ def test_a_ledger_keeps_its_time_while_the_wall_clock_jumps(
         )  # fmt: skip
         hangs = threading.Timer(BOUND_S, process.kill)
         hangs.start()
-        await_progress(process, EITHER_SIDE, since=began)
-        sign.touch()
-        jumped = clock.now()
-        begun = await_progress(process, 0, since=jumped)
-        await_progress(process, begun + EITHER_SIDE, since=jumped)
-        process.terminate()
-        said, _ = process.communicate(timeout=BOUND_S)
-        hangs.cancel()
+        try:
+            await_progress(process, EITHER_SIDE, since=began)
+            sign.touch()
+            jumped = clock.now()
+            begun = await_progress(process, 0, since=jumped)
+            await_progress(process, begun + EITHER_SIDE, since=jumped)
+            process.terminate()
+            said, _ = process.communicate(timeout=BOUND_S)
+        finally:
+            hangs.cancel()
+            process.kill()
     ended = clock.now()
     assert json.loads(said.splitlines()[-1])["event"] == "done", said
     assert float(told.read_text()) - time.time() == pytest.approx(hours * 3600, abs=BOUND_S), "no wall clock jumped"
