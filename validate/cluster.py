@@ -109,10 +109,21 @@ class Cluster:
     def voters(self) -> tuple[Host, ...]:
         return tuple(host for host in self.hosts if host.is_controller)
 
-    @property
-    def client_port(self) -> int:
-        """Where users connect: the listener of that name, in clusters made elsewhere the port that clients are told."""
-        return self.listeners.get("CLIENT") or int(self.bootstrap_servers.split(",")[0].rpartition(":")[2])
+    def client_port(self, host: Host) -> int:
+        """Where users connect to this host: the listener CLIENT; in clusters made elsewhere what clients are told.
+
+        That may be of a load balancer, or differ from broker to broker.
+        """
+        if "CLIENT" in self.listeners:
+            return self.listeners["CLIENT"]
+        told = [
+            (name.strip("[]").lower(), int(port))
+            for name, _, port in (server.rpartition(":") for server in self.bootstrap_servers.split(","))
+        ]
+        its = [port for name, port in told if name == host.address.lower()]
+        served = list(self.listeners.values())
+        outer = [port for name, port in self.listeners.items() if name != "CONTROLLER"]
+        return [*its, *(port for _, port in told if port in served), *outer, *served][0]
 
     @property
     def zookeepers(self) -> tuple[Host, ...]:

@@ -14,12 +14,18 @@ def is_full(error: BaseException) -> bool:
     return numbered or any(words in str(error) for words in _WORDS)
 
 
+def remedy(error: BaseException) -> str:
+    if is_full(error):
+        return "Free some space and run again"
+    return "Make it writable (rights, file system, disk) and run again"
+
+
 class NotWritten(UnreadableError):
     """The ledger lacks what happened, so nothing can be said of it; what was healed is healed all the same."""
 
-    def __init__(self, error: BaseException, where: object = "") -> None:
+    def __init__(self, error: BaseException, where: object = "", *, what: str = "ledger") -> None:
         super().__init__(
-            f"{'The disk is full: the' if is_full(error) else 'The'} ledger cannot be written.",
+            f"{'The disk is full: the' if is_full(error) else 'The'} {what} cannot be written.",
             details=": ".join(str(part) for part in (where, error) if str(part))[:1000],
-            resolution="Free some space and run again.",
+            resolution=f"{remedy(error)}.",
         )

@@ -2,7 +2,7 @@
 read with its whole verdict, and Kafka's own consumer-perf-test.
 
 Every pair runs in turn on one cluster, with one topic's shape, user and settings; each run that writes has a fresh topic.
-`--here` measures on this checkout's stack local instead of one made for the purpose (its disks must hold two runs);
+`--here` measures on this checkout's stack local instead of one made for the purpose (refused if its disks have no room);
 `--records N` and `--pairs N` are for trying it out.
 """
 
@@ -12,6 +12,7 @@ import argparse
 import json
 import os
 import re
+import shlex
 import statistics
 import subprocess
 import sys
@@ -24,18 +25,24 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))  # run as a file: its own folder is first on the path, the rooms are not
 
+from common.errors import KastellanError  # noqa: E402
 from tests.bench.harness import PAIRS, Ratio, compare, table, write  # noqa: E402
 from tests.system.cluster.workloads import drop_topics, make_topics  # noqa: E402
 from tests.system.kafka_cluster import Cluster  # noqa: E402
 from tests.system.lab import new_lab  # noqa: E402
 from tools.kafka.fetch import ensure  # noqa: E402
+from validate import cluster as clusters  # noqa: E402
+from validate.faults.shell import Shell, over_ssh  # noqa: E402
 from validate.workload.seal import seal  # noqa: E402
 
 VERSION = "4.3.1"
 TOPIC, READ_TOPIC, PARTITIONS = "kastellan-bench", "kastellan-bench-read", 4
 RECORDS = 2_000_000
 TIMEOUT_S = 900
-DISK = "8GiB"  # a run of 1 KiB takes 1.6 of it on each host, and brokers remove the one before a minute late
+REPLICAS = 3
+DISK = "8GiB"
+RECORD_BYTES = 1024 + 64  # of the larger ones, with what a batch and its indexes add
+AT_ONCE = 3  # runs on a host's disk: brokers remove a dropped topic a minute late, and a run takes less than that
 LINGER_MS, BATCH_BYTES = 5, 262_144
 # Acked records per second, ours by Kafka's own: 0.7 at 100 bytes, 0.95 at 1 KiB; as times, the other way round.
 GOALS = {100: 1 / 0.7, 1024: 1 / 0.95}
@@ -61,7 +68,7 @@ class Bench:
 
     def fresh(self, topic: str) -> None:
         drop_topics(self.client, [topic])
-        make_topics(self.client, {topic: (PARTITIONS, 3)}, **{"min.insync.replicas": "2"})
+        make_topics(self.client, {topic: (PARTITIONS, REPLICAS)}, **{"min.insync.replicas": "2"})
 
     def ours(self, size: int, *, ledger: bool, topic: str = TOPIC, place: str = "ledger") -> float:
         self._runs += 1
@@ -89,7 +96,7 @@ class Bench:
         place = self.folder / "read"
         spec = {"ledger": str(place), "client": self.client, "topic": READ_TOPIC, "partitions": PARTITIONS}
         said = self._script("validate_reading.py", spec, str(self.folder / "findings"))
-        if (said["verdict"], said["found"]) != ("passed", self._records):
+        if (said["verdict"], said["found"], said["problems"]) != ("passed", self._records, []):
             raise SystemExit(f"Read and judged: {said}")
         print(f"   read {said['read_s']:.1f} s, judged {said['judged_s']:.1f} s", flush=True)
         return float(said["read_s"] + said["judged_s"])
@@ -192,6 +199,28 @@ def _ratios(bench: Bench, pairs: int) -> list[Ratio]:
     return found
 
 
+def require_room(cluster: clusters.Cluster, records: int, shell: Shell = over_ssh) -> None:
+    """Full disks would stop brokers that somebody uses for something else."""
+    each = AT_ONCE * RECORD_BYTES * REPLICAS / len(cluster.brokers)
+    for host in cluster.brokers:
+        script = f"df --output=avail -B1 {shlex.quote(cluster.data_dirs[0])} | tail -n 1"
+        free = int(shell(host, script, timeout_s=30))
+        if free < each * records:
+            raise SystemExit(
+                f"{host.name} has {free / 1e9:.1f} GB free for Kafka; runs of {records:,} records may take "
+                f"{each * records / 1e9:.1f} GB of it at once. --records {int(free / each)} fits, or leave --here away."
+            )
+
+
+def here(records: int, pairs: int) -> list[Ratio]:
+    try:
+        cluster = clusters.load(clusters.of_stack("local"))
+        require_room(cluster, records)
+    except KastellanError as error:
+        raise SystemExit(str(error)) from error
+    return measure(cluster.clients_dir / cluster.validator_user, records, pairs)
+
+
 def main(words: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="validate_bench", description=__doc__)
     parser.add_argument("--here", action="store_true")
@@ -199,9 +228,7 @@ def main(words: list[str]) -> int:
     parser.add_argument("--pairs", type=int, default=PAIRS)
     asked = parser.parse_args(words)
     if asked.here:
-        return tell(
-            measure(ROOT / ".kastellan" / "local" / "clients" / "validator", asked.records, asked.pairs), asked.records
-        )
+        return tell(here(asked.records, asked.pairs), asked.records)
     with new_lab() as lab:
         stack = lab.folder / "infra" / "stacks" / "local.yaml"
         stack.write_text(re.sub(r"disk: \S+", f"disk: {DISK}", stack.read_text(encoding="utf-8")), encoding="utf-8")

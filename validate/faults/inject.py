@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from common.wait import wait_until
+from validate.aloud import aloud
 from validate.faults.errors import FaultError, NoAccess, NotHealed
 from validate.faults.kinds import KINDS, STOP_BOUND_S, Scripts, scripts_of, with_defaults
 from validate.faults.ledger import FaultLedger, iso, now
@@ -133,7 +134,7 @@ def _strike(place: Field, kind: str, blow: _Blow) -> datetime:
 
 def _outer_port(cluster: Cluster, host: Host) -> int | None:
     """The port that clients use; a host without a broker has none."""
-    return cluster.client_port if host.is_broker else None
+    return cluster.client_port(host) if host.is_broker else None
 
 
 def _heal(place: Field, kind: str, blows: Sequence[_Blow]) -> None:
@@ -184,7 +185,7 @@ def uninterrupted() -> Iterator[None]:
 
     def later(number: int, _frame: Any) -> None:
         kept.append(number)
-        print("Healing first.", flush=True)
+        aloud("Healing first.")  # raising nothing: it would come out where the main thread waits for the healing
 
     before = {number: signal.signal(number, later) for number in numbers}
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import threading
@@ -43,7 +44,16 @@ class FaultLedger:
         return at
 
     def _append(self, line: str) -> None:
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(line)
-            file.flush()
-            os.fsync(file.fileno())
+        """Whole or not at all. A line that a power cut tore is ended first, or this one were unreadable with it."""
+        with self.path.open("a+b", buffering=0) as file:
+            length = file.seek(0, os.SEEK_END)
+            file.seek(max(0, length - 1))
+            left = memoryview((b"" if file.read(1) in {b"", b"\n"} else b"\n") + line.encode())
+            try:
+                while left:
+                    left = left[file.write(left) :]
+                os.fsync(file.fileno())
+            except OSError:
+                with contextlib.suppress(OSError):
+                    file.truncate(length)
+                raise

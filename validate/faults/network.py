@@ -64,7 +64,7 @@ def _chain(hook: str, interface: str, peer: str, cluster: Cluster, host: Host, c
 
 def _matches(peer: str, cluster: Cluster, host: Host, cut: str) -> Iterable[str]:
     """What is dropped: connections that others have with this host, and those it has with others."""
-    ports = _ports(cluster, cut)
+    ports = _ports(cluster, host, cut)
     who = {"nodes": "== ", "clients": "!= "}.get(cut)
     ends: tuple[str, ...] = ("sport", "dport")
     if cut == "clients":  # what this host itself asks of others is no client's business
@@ -79,7 +79,7 @@ def _matches(peer: str, cluster: Cluster, host: Host, cut: str) -> Iterable[str]
     return found
 
 
-def _ports(cluster: Cluster, cut: str) -> str:
+def _ports(cluster: Cluster, host: Host, cut: str) -> str:
     keepers = {port for host in cluster.zookeepers for port in host.ports}
     if cut == "controller":
         # Who keeps the metadata: the controllers, or ZooKeeper.
@@ -91,7 +91,8 @@ def _ports(cluster: Cluster, cut: str) -> str:
                 resolution="List the ensemble's hosts with their ports in cluster.json.",
             )
     elif cut == "clients":
-        chosen = [port for name, port in cluster.listeners.items() if name in CLIENT_LISTENERS] or [cluster.client_port]
+        named = [port for name, port in cluster.listeners.items() if name in CLIENT_LISTENERS]
+        chosen = named or [cluster.client_port(host)]
     else:
         chosen = [*cluster.listeners.values(), *keepers]
     return f"{{ {', '.join(str(port) for port in sorted(chosen))} }}"

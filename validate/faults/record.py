@@ -56,10 +56,10 @@ class Record:
             self._write([entry for entry in self.all() if entry != fault])
 
     def _write(self, entries: list[OpenFault]) -> None:
-        if not entries:
-            self.path.unlink(missing_ok=True)
-            return
         try:
+            if not entries:
+                self.path.unlink(missing_ok=True)
+                return
             write_whole(self.path, json.dumps([asdict(entry) for entry in entries], indent=1) + "\n", mode=0o600)
         except OSError as error:
-            raise NotWritten(error, self.path) from error
+            raise NotWritten(error, self.path, what="record of open faults") from error

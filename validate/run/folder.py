@@ -7,7 +7,6 @@ import json
 import os
 import platform
 import stat
-import sys
 import threading
 import tomllib
 from dataclasses import asdict, dataclass, field
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from common.files import write_whole
+from validate.aloud import aloud
 from validate.faults.ledger import iso, now
 
 if TYPE_CHECKING:
@@ -165,12 +165,8 @@ class RunFolder:
         with self._lock, contextlib.suppress(OSError):
             self._log.write(f"{iso(self._clock())} {text}\n")
             self._log.flush()
-        if quiet:
-            return
-        try:
-            print(text, flush=True)
-        except OSError:
-            sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115  for the rest of this process
+        if not quiet:
+            aloud(text)
 
     def save(self, *, ended: bool = False, reason: str = "") -> None:
         if ended:

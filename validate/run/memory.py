@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import threading
 from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 PROC = Path("/proc")
 MIB = 1024
+EVERY_S = 1.0
 
 
 def own(pid: int, proc: Path = PROC) -> list[int]:
@@ -24,15 +32,64 @@ def own(pid: int, proc: Path = PROC) -> list[int]:
     return found
 
 
-def driver(pid: int, proc: Path = PROC) -> tuple[int, int]:
-    """MiB: the most that each of them ever had in memory, together; and what lies in swap of them now."""
-    peak = swapped = 0
+def taken(pid: int, proc: Path = PROC) -> tuple[int, int]:
+    """KiB of the process and all its descendants, in memory and in swap: a page that several share counts once."""
+    held = swapped = 0
     for one in own(pid, proc):
         try:
-            lines = (proc / str(one) / "status").read_text(encoding="utf-8", errors="replace").splitlines()
+            lines = (proc / str(one) / "smaps_rollup").read_text(encoding="ascii").splitlines()
         except OSError:
-            continue
-        facts = {name: value.split()[0] for name, _, value in (line.partition(":") for line in lines) if value.split()}
-        peak += int(facts.get("VmHWM", 0))
-        swapped += int(facts.get("VmSwap", 0))
-    return peak // MIB, swapped // MIB
+            continue  # it ended meanwhile, or is the kernel's own
+        facts = {name: int(rest.split()[0]) for name, _, rest in (line.partition(":") for line in lines[1:])}
+        held += facts.get("Pss", 0)
+        swapped += facts.get("SwapPss", 0)
+    return held, swapped
+
+
+class Watch:
+    """The most that a process and its descendants took at once while the block lasted, those that ended too."""
+
+    def __init__(self, pid: int, proc: Path = PROC, every_s: float = EVERY_S) -> None:
+        self._pid, self._proc, self._every_s = pid, proc, every_s
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._go_on, daemon=True)
+        self._held = self._swapped = self._before = 0
+
+    @property
+    def most_mib(self) -> int:
+        return self._held // MIB
+
+    @property
+    def swapped_mib(self) -> int:
+        """More than at the beginning. What lay idle then may have been pushed out by anybody."""
+        return (self._swapped - self._before) // MIB
+
+    def _look(self) -> None:
+        held, swapped = taken(self._pid, self._proc)
+        self._held, self._swapped = max(self._held, held), max(self._swapped, swapped)
+
+    def _go_on(self) -> None:
+        while not self._ended.wait(self._every_s):
+            self._look()
+
+    def __enter__(self) -> Self:
+        self._look()
+        self._before = self._swapped
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join()
+        self._look()
+
+
+@contextlib.contextmanager
+def noted(notes: list[str]) -> Iterator[None]:
+    """One note for the report on what this process and all that it starts took meanwhile."""
+    with Watch(os.getpid()) as watch:
+        yield
+    notes.append(
+        f"The driver and its JVM had {watch.most_mib:,} MiB in memory at most, as seen every {EVERY_S:.0f} s; "
+        f"{watch.swapped_mib:,} MiB more of them lay in swap than before."
+    )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import time
 import traceback
 from dataclasses import asdict
@@ -122,9 +121,11 @@ def _run(context: Context, scenario: Scenario, entry: Entry) -> None:
             entry.notes.append("The topics were there before and stay.")
         place.await_leaders(scenario.topics)
         place.check_rights(scenario.topics, group if expectation.groups() else None)
-        story = _happen(context, scenario, entry, place, ledger, expectation)
-        expectation.write(ledger)
-        _judge(context, scenario, entry, place, ledger)
+        # Workloads are not looked at while they work: it would cost them time.
+        with memory.noted(entry.notes) if scenario.workload.kind == "bulk" else contextlib.nullcontext():
+            story = _happen(context, scenario, entry, place, ledger, expectation)
+            expectation.write(ledger)
+            _judge(context, scenario, entry, place, ledger)
         _look(scenario, entry, ledger, story)
         _look_at_shape(context, scenario, entry, ledger)
     finally:
@@ -267,8 +268,6 @@ def _judge(context: Context, scenario: Scenario, entry: Entry, place: Workplace,
         entry.settle("failed", "violations: " + ", ".join(f"{name} {count}" for name, count in violations.items()))
     if scenario.workload.kind == "bulk":
         _add_up(scenario, entry, summary)
-        peak, swapped = memory.driver(os.getpid())
-        entry.notes.append(f"The driver and its JVM had {peak:,} MiB in memory at most, {swapped:,} MiB in swap.")
     context.folder.say(f"  {summary.checked['acked']:,} acked, {summary.acked['found']:,} found, "
                        f"{summary.acked['lost']:,} lost")  # fmt: skip
 

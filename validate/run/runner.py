@@ -116,13 +116,17 @@ def run(cluster: Cluster, wish: Wish) -> RunFolder:
 
 
 def _all(context: Context, entries: Sequence[tuple[Scenario, Any]]) -> str:
-    """Every scenario; after one whose hosts did not heal no other is begun."""
+    """Every scenario; after one whose hosts did not heal, or whose healing is not on record, no other is begun."""
     for number, (one, entry) in enumerate(entries):
         run_one(context, one, entry)
         if context.record.all() or entry.unhealed:
+            unwritten = f"the healing of {one.id} could not be written down"
+            why = f"the cluster did not heal after {one.id}" if entry.unhealed else unwritten
             for _, later in entries[number + 1 :]:
-                later.settle("unknown", f"not begun: the cluster did not heal after {one.id}")
-            return f"{one.id} left the cluster broken; nothing further was begun"
+                later.settle("unknown", f"not begun: {why}")
+            if entry.unhealed:
+                return f"{one.id} left the cluster broken; nothing further was begun"
+            return f"{unwritten}, `python -m validate heal` does it; nothing further was begun"
     return ""
 
 

@@ -31,4 +31,4 @@ class Home:
 
     def done(self, **facts: Any) -> None:
         self.journal.close()
-        self.signs.say("done", drift_us=self.clock.drift_us(), **facts)
+        self.signs.say("done", **facts)

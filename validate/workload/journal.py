@@ -14,6 +14,7 @@ import zlib
 from typing import TYPE_CHECKING
 
 from common.errors import KastellanError, UnreadableError, UsageError
+from validate.full import is_full, remedy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,11 +67,10 @@ class Writer:
             raise self._broken(OSError(errno.ENOSPC, f"only {written} of {len(frame)} bytes were written"))
 
     def _broken(self, error: OSError) -> KastellanError:
-        full = error.errno in {errno.ENOSPC, errno.EDQUOT}
         return KastellanError(
-            "The disk is full: the ledger cannot be written." if full else "The ledger cannot be written.",
+            f"{'The disk is full: the' if is_full(error) else 'The'} ledger cannot be written.",
             details=f"{self._path}: {error}",
-            resolution="Free some space and run again; what was sent until now is in the journal.",
+            resolution=f"{remedy(error)}; what was sent until now is in the journal.",
         )
 
     def close(self) -> None:

@@ -26,6 +26,7 @@ RUN_S = 700
 STEP_S = 120
 SEED = "42"
 MOST_MIB = 3072
+MOST_SWAP_MIB = 128  # pages that lie idle may be pushed out by anybody; a driver that does not fit needs gigabytes
 NORMAL = ("load-sample", "stop-one-broker", "kill-leader", "isolate-client")
 # Of suite delivery; test_delivery.py runs them.
 CHOSEN = ("commit-before-work", "commit-after-work", "exactly-once-database")
@@ -260,8 +261,11 @@ def test_every_other_scenario_is_passed(cluster: Cluster, name: str) -> None:
     assert (found["verdict"], found["reasons"]) == ("passed", []), done.stdout
     if name == "load-million":
         notes = " ".join(found["notes"])
-        ((peak, swapped),) = re.findall(r"had ([\d,]+) MiB in memory at most, ([\d,]+) MiB in swap", notes)
-        assert (int(peak.replace(",", "")) < MOST_MIB, swapped) == (True, "0"), notes
+        ((peak, swapped),) = re.findall(
+            r"had ([\d,]+) MiB in memory at most.*; ([\d,]+) MiB more of them lay in swap", notes
+        )
+        assert int(peak.replace(",", "")) < MOST_MIB, notes
+        assert int(swapped.replace(",", "")) < MOST_SWAP_MIB, notes
         sums = re.findall(r"(\w+): the random numbers sent add up to ([\d,]+), those read back to ([\d,]+)", notes)
         assert [topic for topic, *_ in sums] == ["Topic_Four", "Topic_One", "Topic_Three"]
         assert all(sent == read for _, sent, read in sums)

@@ -22,6 +22,7 @@ GOALS = {
     "first site run / bare script": 3,
     "unchanged site run / bare script": 1,
     "1,000 topics, 2,000 ACLs, 200 users, 1,000 quotas, nothing to do / bare listing and logins": 2,
+    "1,000 topics, 2,000 ACLs, 200 users, 1,000 quotas, nothing to do / bare listing alone": None,
     "the same created / a JVM for each": 0.01,
     "certificates for 4 brokers and 20 users / keytool and openssl script": 0.05,
     "rolling restart / bare roll": 1.2,
@@ -100,6 +101,9 @@ def test_all_that_is_promised_of_a_cluster_is_measured_in_one_run(tmp_path: Path
     assert {one["name"]: one["goal"] for one in written} == GOALS
     ratios = {one["name"]: one["ratio"] for one in written}
     assert ratios["slowest acks=all record meanwhile, in s"] == 1.5, "of our roll, not of the bare one"
+    assert next(ratio for name, ratio in ratios.items() if name.endswith("listing alone")) == 4, (
+        "told, and holds nobody up"
+    )
     assert ratios["the same created / a JVM for each"] == pytest.approx(4 / 4200), "2,000 ACLs are as many items"
 
 

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.bench import harness, validate_bench
+from tests.unit.validate.control import cluster
+
+if TYPE_CHECKING:
+    from validate.cluster import Host
 
 LINE = (
     "2026-11-19 07:00:00:100, 2026-11-19 07:00:05:100, 190.7349, 38.1470, 2000000, 400000.0000, 3000, 2000, 95.3674, "
@@ -25,6 +31,40 @@ def test_one_that_did_not_read_everything_is_no_figure(told: str) -> None:
         validate_bench.consumed(told, 2_000_000)
 
 
+@pytest.mark.parametrize(
+    "wrong", [{"verdict": "unknown"}, {"found": 9}, {"problems": ["t-0 is unreadable from offset 5"]}]
+)
+def test_a_reading_that_was_not_whole_is_no_figure(
+    wrong: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = validate_bench.Bench.__new__(validate_bench.Bench)
+    bench.folder, bench.client, bench._records = tmp_path, {}, 10
+    said = {"verdict": "passed", "found": 10, "problems": [], "read_s": 2.0, "judged_s": 3.0}
+    monkeypatch.setattr(bench, "_script", lambda *_: said)
+    assert bench.reading() == 5.0
+    said |= wrong
+    with pytest.raises(SystemExit, match="Read and judged"):
+        bench.reading()
+
+
+def test_disks_that_cannot_hold_what_lies_there_at_once_are_told_before_anything_is_written(tmp_path: Path) -> None:
+    """A run of two million records of 1 KiB is 1.6 GB on each of four hosts, and two old ones may still be there."""
+    free = {"broker-1": 5 * 10**9, "broker-2": 5 * 10**9, "broker-3": 4 * 10**9, "broker-4": 5 * 10**9}
+    asked: list[str] = []
+
+    def shell(host: Host, script: str, *, timeout_s: float) -> str:
+        assert timeout_s > 0
+        asked.append(script)
+        return str(free[host.name])
+
+    at_hand = cluster(tmp_path)
+    with pytest.raises(SystemExit, match=r"broker-3 has 4.0 GB free .* 4.9 GB .* --records \d+ fits") as told:
+        validate_bench.require_room(at_hand, 2_000_000, shell)
+    assert at_hand.data_dirs[0] in asked[0]
+    least = int(str(told.value).partition("--records ")[2].split()[0])
+    validate_bench.require_room(at_hand, least, shell)
+
+
 def test_the_table_tells_speeds_goals_and_the_machine() -> None:
     good = harness.Ratio("ours by theirs", [4.0, 5.0, 9.0], [4.0, 4.0, 1.0], 5 / 4, 1 / 0.7)
     bad = harness.Ratio("slow by quick", [10.0], [1.0], 10.0, 1 / 0.4)
@@ -34,6 +74,14 @@ def test_the_table_tells_speeds_goals_and_the_machine() -> None:
     assert re.search(
         r"^2,000,000 records, medians of 3 pairs in turn; \d{4}-\d\d-\d\d, \d+ cores \(.+\), [\d,]+ MiB", lines[-1]
     )
+
+
+def test_a_machine_that_does_not_name_its_processor_is_told_as_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not every architecture does."""
+    told = {"/proc/cpuinfo": "processor\t: 0\nprocessor\t: 1\n", "/proc/meminfo": ""}
+    monkeypatch.setattr(Path, "read_text", lambda self, **_: told[str(self)])
+    facts = harness.machine()
+    assert (facts["cpu"], facts["cores"], facts["memory_mib"]) == ("unknown", 2, 0)
 
 
 def test_records_and_goals_are_those_that_were_promised() -> None:

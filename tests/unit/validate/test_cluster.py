@@ -28,6 +28,36 @@ def test_what_is_described_is_there_with_whole_paths(tmp_path: Path) -> None:
     assert found.listeners["CONTROLLER"] == 9093
 
 
+EXTERNAL = [
+    {**GOOD["listeners"][0], "name": name, "port": port} for name, port in (("CONTROLLER", 9095), ("OUTER", 9093))
+]
+
+
+@pytest.mark.parametrize(
+    ("servers", "ports"),
+    [
+        ("198.18.0.11:19092,198.18.0.12:29092", [19092, 29092, 9093]),  # a port per broker; nobody names the third
+        ("other:9093,198.18.0.12:29092", [9093, 29092, 9093]),
+        ("kafka.example.org:443", [9093, 9093, 9093]),  # a load balancer, whose port no broker has
+        ("kafka.example.org:9095", [9095, 9095, 9095]),
+        ("[2001:db8::1]:19092,BROKER.example.org:29092", [9093, 29092, 19092]),
+    ],
+)
+def test_a_host_is_reached_at_the_port_that_clients_are_told_for_it(
+    servers: str, ports: list[int], tmp_path: Path
+) -> None:
+    hosts = [dict(GOOD["hosts"][n]) for n in range(3)]
+    if "broker." in servers.lower():
+        hosts[1]["address"], hosts[2]["address"] = "broker.example.org", "2001:db8::1"
+    found = clusters.load(described(tmp_path, bootstrap_servers=servers, listeners=EXTERNAL, hosts=hosts))
+    assert [found.client_port(host) for host in found.brokers] == ports
+
+
+def test_a_listener_for_clients_is_theirs_whatever_bootstrap_servers_say(tmp_path: Path) -> None:
+    found = clusters.load(described(tmp_path, bootstrap_servers="198.18.0.11:19092"))
+    assert {found.client_port(host) for host in found.brokers} == {9092}
+
+
 def test_a_host_without_ssh_has_no_login(tmp_path: Path) -> None:
     hosts = [{**GOOD["hosts"][0], "ssh": None}]
     assert clusters.load(described(tmp_path, hosts=hosts)).hosts[0].login is None

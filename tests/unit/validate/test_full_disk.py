@@ -6,6 +6,8 @@ import contextlib
 import errno
 import json
 import os
+import resource
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -15,21 +17,27 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from common.errors import KastellanError
+from common.wait import wait_until
 from tests.unit.validate.control import Remembering, cluster, described
 from tests.unit.validate.mock_brokers import mock_brokers
 from tests.unit.validate.test_faults import field, lines
 from tests.unit.validate.test_workload_journal import PRODUCER, block, written
 from validate import __main__ as door
 from validate import readback
+from validate.aloud import aloud
 from validate.faults.inject import broken
-from validate.faults.record import Record
+from validate.faults.ledger import FaultLedger
+from validate.faults.record import OpenFault, Record
 from validate.full import NotWritten, is_full
 from validate.run import one, own_topics, processes
 from validate.run.folder import Entry, RunFolder
+from validate.workload.journal import Writer
 from validate.workload.seal import seal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from validate.cluster import Host
 
 FULL = Path("/dev/full")
 ROOT = Path(__file__).resolve().parents[3]
@@ -76,20 +84,52 @@ def test_nothing_is_broken_that_cannot_be_put_on_record(tmp_path: Path, monkeypa
     assert lines(tmp_path) == []
 
 
+class Gone:
+    """Standard output of which nobody takes a word."""
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+
+    def write(self, _: str) -> int:
+        raise OSError(self._number, os.strerror(self._number))
+
+    flush = write
+
+
+def test_half_a_line_does_not_swallow_the_next(tmp_path: Path) -> None:
+    """A disk that fills up takes a piece of it, as does a file at the bound of its length."""
+    ledger = FaultLedger(tmp_path)
+    ledger.write("stop", "broker-1", "begin")
+    least, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (ledger.path.stat().st_size + 20, most))
+    try:
+        with pytest.raises(NotWritten):
+            ledger.write("stop", "broker-1", "bit")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (least, most))
+    ledger.write("stop", "broker-1", "healed")
+    assert lines(tmp_path) == [("stop", "broker-1", phase) for phase in ("begin", "healed")]
+
+
+def test_a_line_that_a_power_cut_tore_stays_alone(tmp_path: Path) -> None:
+    """It goes on telling that something is missing; the next one is whole."""
+    ledger = FaultLedger(tmp_path)
+    ledger.path.write_text('{"fault": "stop", "tar')
+    ledger.write("stop", "broker-1", "healed")
+    ledger.write("stop", "broker-2", "healed")
+    torn, *whole = ledger.path.read_text().splitlines()
+    assert torn == '{"fault": "stop", "tar'
+    assert [json.loads(line)["target"] for line in whole] == ["broker-1", "broker-2"]
+
+
 @pytest.mark.parametrize("number", [errno.EPIPE, errno.EIO, errno.ENOSPC])
 def test_what_cannot_be_said_stops_no_healing(
     number: int, folder: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The log is on the full disk, the terminal was closed, or `| head` has seen enough."""
 
-    class Gone:
-        def write(self, _: str) -> int:
-            raise OSError(number, os.strerror(number))
-
-        flush = write
-
     os.dup2(os.open(FULL, os.O_WRONLY), folder._log.fileno())
-    monkeypatch.setattr(sys, "stdout", Gone())
+    monkeypatch.setattr(sys, "stdout", Gone(number))
     shell = Remembering()
     place = field(tmp_path, shell)
     place.say = folder.say
@@ -98,6 +138,41 @@ def test_what_cannot_be_said_stops_no_healing(
     assert lines(tmp_path) == [("stop", "broker-1", phase) for phase in ("begin", "bit", "healed")]
     assert Record(tmp_path).all() == []
     print("goes nowhere, and does not fail either")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+def test_a_signal_during_a_healing_that_nobody_hears_of_cuts_nothing_off(
+    number: signal.Signals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A closed terminal sends a signal and takes no word; the main thread joins the healing ones just then."""
+
+    class Closing(Remembering):
+        def __call__(self, host: Host, script: str, *, timeout_s: float) -> str:
+            if "kill -CONT" in script:
+                os.kill(os.getpid(), number)
+                assert wait_until(lambda: not isinstance(sys.stdout, Gone), timeout_s=10), "no handler has spoken"
+            return super().__call__(host, script, timeout_s=timeout_s)
+
+    monkeypatch.setattr(sys, "stdout", Gone(errno.EIO))
+    place = field(tmp_path, Closing())
+    with pytest.raises(KeyboardInterrupt), broken(place, "pause", [place.cluster.hosts[0]]):
+        pass
+    assert lines(tmp_path)[-1] == ("pause", "broker-1", "healed")
+    assert Record(tmp_path).all() == []
+    print("goes nowhere, and does not fail either")
+
+
+def test_a_second_signal_in_the_midst_of_the_words_on_the_first_is_borne(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python refuses to write to a buffer that the same thread is writing to."""
+
+    class Busy:
+        def write(self, _: str) -> int:
+            raise RuntimeError("reentrant call inside <_io.BufferedWriter name='<stdout>'>")
+
+        flush = write
+
+    monkeypatch.setattr(sys, "stdout", Busy())
+    aloud("Healing first.")
 
 
 def test_a_run_that_meets_a_full_disk_is_unknown_and_says_so(
@@ -194,4 +269,42 @@ def test_a_workload_whose_words_found_no_room_either_is_told_by_its_pipe(tmp_pat
 def test_other_errors_are_told_as_what_they_are() -> None:
     assert not is_full(PermissionError(errno.EACCES, "no"))
     assert not is_full(KastellanError("There is no room for doubt"))
-    assert str(NotWritten(PermissionError(errno.EACCES, "no"))).startswith("The ledger cannot be written.")
+
+
+@pytest.mark.parametrize(
+    ("number", "brief", "remedy"),
+    [
+        (errno.ENOSPC, "The disk is full: the {} cannot be written.", "Free some space and run again"),
+        (errno.EACCES, "The {} cannot be written.", "Make it writable"),
+        (errno.EROFS, "The {} cannot be written.", "Make it writable"),
+    ],
+)
+def test_what_was_to_be_written_is_named_with_a_way_out_that_fits(
+    number: int, brief: str, remedy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object, **__: object) -> Any:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr("validate.faults.record.write_whole", refused)
+    with pytest.raises(NotWritten) as record:
+        Record(tmp_path).open(OpenFault("stop", "broker-1"))
+    monkeypatch.setattr(FaultLedger, "_append", refused)
+    with pytest.raises(NotWritten) as ledger:
+        FaultLedger(tmp_path).write("stop", "broker-1", "begin")
+    writer = Writer(tmp_path / "w")
+    with monkeypatch.context() as broken_disk:
+        broken_disk.setattr(os, "write", refused)
+        broken_disk.setattr(Path, "unlink", refused)
+        with pytest.raises(KastellanError) as journal:
+            writer.append(b"x")
+        with pytest.raises(NotWritten) as emptied:
+            Record(tmp_path).close(OpenFault("stop", "broker-1"))
+    nouns = (
+        (record, "record of open faults"),
+        (emptied, "record of open faults"),
+        (ledger, "ledger"),
+        (journal, "ledger"),
+    )
+    for told, noun in nouns:
+        assert told.value.brief == brief.format(noun)
+        assert told.value.resolution.startswith(remedy)

@@ -16,12 +16,14 @@ import pytest
 from common.errors import UsageError
 from common.wait import wait_until
 from tests.unit.validate.control import cluster, described
+from validate import scenario
 from validate.__main__ import main
 from validate.faults.errors import NotHealed
 from validate.faults.record import OpenFault, Record
 from validate.ledger.from_json import arrow_schema
 from validate.run import one, own_topics, runner
 from validate.run.checks import broke_silence, not_refused
+from validate.run.context import Context
 from validate.run.expected import Forecast
 from validate.run.folder import Entry, RunFolder, worst
 from validate.run.processes import WorkloadDied, Workloads
@@ -207,6 +209,33 @@ def test_nothing_begins_while_faults_are_open(tmp_path: Path) -> None:
     assert told.value.resolution == "python -m validate heal --stack x"
 
 
+@pytest.mark.parametrize(
+    ("unhealed", "told", "why"),
+    [
+        (True, "kill-leader left the cluster broken;", "the cluster did not heal after kill-leader"),
+        (False, "the healing of kill-leader could not be written down", "the healing of kill-leader could not be"),
+    ],
+)
+def test_behind_an_open_fault_nothing_begins_and_a_healed_cluster_is_not_called_broken(
+    unhealed: bool, told: str, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def leaves_it_open(context: Context, _: Any, found: Entry) -> None:
+        context.record.open(OpenFault("stop", "broker-2"))
+        found.unhealed = unhealed
+
+    monkeypatch.setattr(runner, "run_one", leaves_it_open)
+    nothing: Any = None
+    context = Context(cluster(tmp_path), nothing, nothing, Record(tmp_path), allow_faults=True, large=False)
+    first, second = entry(), entry()
+    asked = [scenario.load(name) for name in ("kill-leader", "stop-one-broker")]
+    reason = runner._all(context, list(zip(asked, (first, second), strict=True)))
+    assert reason.startswith(told)
+    assert reason.endswith("nothing further was begun")
+    assert ("validate heal" in reason) != unhealed
+    assert second.verdict == "unknown"
+    assert second.reasons[0].startswith(f"not begun: {why}")
+
+
 def test_two_runs_on_one_cluster_are_refused(tmp_path: Path) -> None:
     at_hand = cluster(tmp_path)
     with (tmp_path / "run.lock").open("w") as held:
@@ -247,8 +276,6 @@ def test_topics_of_a_run_that_died_are_removed_once(tmp_path: Path, monkeypatch:
 
 def test_without_ssh_a_scenario_with_faults_is_unknown_and_one_without_applies(tmp_path: Path) -> None:
     from tests.unit.validate.control import GOOD  # noqa: PLC0415
-    from validate import scenario  # noqa: PLC0415
-    from validate.run.context import Context  # noqa: PLC0415
 
     hosts = [{**host, "ssh": None} for host in GOOD["hosts"]]
     nothing: Any = None
