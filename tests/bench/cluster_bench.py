@@ -15,7 +15,7 @@ sys.path.insert(0, str(ROOT))  # run as a file: its own folder is first on the p
 
 from tests.bench import certs_bench, modules_bench  # noqa: E402
 from tests.bench.harness import Ratio, compare, show, timed, write  # noqa: E402
-from tests.system.kafka_cluster import Cluster, Writer  # noqa: E402
+from tests.system.kafka_cluster import PATIENCE_S, Cluster, Writer  # noqa: E402
 from tests.system.lab import Lab, new_lab  # noqa: E402
 from tools.kafka.fetch import ensure  # noqa: E402
 
@@ -60,7 +60,7 @@ def under_load(client: dict[str, Any], roll: Callable[[], object]) -> tuple[floa
         took_s = timed(roll)
     if writer.refused or not writer.acked:
         print(f"   {len(writer.acked)} records were acknowledged, refused: {sorted(set(writer.refused))}", flush=True)
-        return took_s, Writer.PATIENCE_S
+        return took_s, PATIENCE_S
     return took_s, writer.slowest_s
 
 

@@ -8,7 +8,7 @@ import re
 import threading
 import uuid
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from confluent_kafka import Consumer, Producer
 
@@ -132,11 +132,13 @@ def read(client: dict[str, Any], topic: str, group: str, timeout_s: float = 30) 
     return error.name() if error else "record"
 
 
+PATIENCE_S = 120.0  # of a writer with one record
+
+
 @dataclass
 class Writer:
     """Writes with acks=all until it is stopped, and remembers what was acknowledged and how long the slowest took."""
 
-    PATIENCE_S: ClassVar[float] = 120
     client: dict[str, Any]
     topic: str
     acked: set[int] = field(default_factory=set)
@@ -156,14 +158,14 @@ class Writer:
 
     def _run(self) -> None:
         producer = Producer(
-            {**self.client, "acks": "all", "delivery.timeout.ms": int(self.PATIENCE_S * 1000)}, logger=SILENT
+            {**self.client, "acks": "all", "delivery.timeout.ms": int(PATIENCE_S * 1000)}, logger=SILENT
         )
         number = 0
         while not self._stop.wait(0.01):
             producer.produce(self.topic, f"{self.mark}:{number}".encode(), on_delivery=self._answer(number))
             producer.poll(0)
             number += 1
-        producer.flush(self.PATIENCE_S)
+        producer.flush(PATIENCE_S)
 
     def lost(self, group: str) -> set[int]:
         """What was acknowledged and is not there."""
