@@ -7,9 +7,11 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from confluent_kafka import KafkaError
 
 from common.errors import KastellanError, UsageError
 from validate.readback.options import java_settings
@@ -116,6 +118,31 @@ def test_a_cluster_that_is_not_there_is_told(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(shape, "TIMEOUT_S", 0.5)
     with pytest.raises(KastellanError, match="The cluster does not answer"):
         shape.check_topics(spec.ProducerSpec.parse({**GIVEN, "ledger": str(tmp_path)}))
+
+
+def test_a_broker_that_has_not_heard_of_a_topic_yet_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shape, "HEARD_S", 0.5)
+    wanted = spec.ProducerSpec.parse(GIVEN)
+    late, wrong = (
+        KafkaError(code) for code in (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.TOPIC_AUTHORIZATION_FAILED)
+    )
+    right = {topic.name: SimpleNamespace(error=None, partitions=range(topic.partitions)) for topic in wanted.topics}
+    answers: list[KafkaError] = []
+
+    def described(_admin: object, topic: str, _said: object) -> Any:
+        return SimpleNamespace(error=answers.pop()) if answers else right[topic]
+
+    monkeypatch.setattr(shape, "_describe", described)
+    answers[:] = [late, late]
+    shape.check_topics(wanted)
+    assert answers == []
+    answers[:] = [wrong, wrong]
+    with pytest.raises(UsageError, match="cannot be used"):
+        shape.check_topics(wanted)
+    assert answers == [wrong], "what is refused is not asked again"
+    answers[:] = [late] * 1000
+    with pytest.raises(UsageError, match="cannot be used"):
+        shape.check_topics(wanted)
 
 
 def test_a_producer_without_a_cluster_ends_in_time_and_knows_nothing() -> None:
