@@ -40,6 +40,8 @@ _PATIENT_COMPILER = [
     "-XX:Tier4CompileThreshold=200000",
     "-XX:Tier4BackEdgeThreshold=1000000",
 ]
+# Spark's script starts a JVM just to put the real one's command line together: half of its time went into compiling it.
+_LAUNCHER = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _SECRETS = "(?i)secret|password|token|access[.]?key|jaas|keystore|truststore"
 
 _QUIET = Path(__file__).with_name("log4j2.properties")
@@ -206,6 +208,7 @@ def start(
     if address is not None:
         # Executors call the driver back: at the address it has on the way to their master, not by a name of its own.
         settings |= {"spark.driver.host": address, "spark.driver.bindAddress": address}
+    os.environ.setdefault("SPARK_LAUNCHER_OPTS", _LAUNCHER)
     builder = SparkSession.builder.master(master or "local[*]").appName("kastellan-judge")
     for key, value in settings.items():
         builder = builder.config(key, value)
