@@ -14,7 +14,7 @@ from pyspark.sql import functions as f
 from common.errors import UsageError
 from common.texts import TextError, from_yaml
 from validate.checks.finding import VIOLATION
-from validate.form import best, mistakes
+from validate.form import best, hint, mistakes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -110,7 +110,7 @@ def parse(content: Any, *, name: str = "the expectation") -> Expectation:
         raise UsageError(
             f"Wrong in {name}: {where}.",
             details=error.message,
-            resolution=f"What may stand there is in {SCHEMA_FILE.name}.",
+            resolution=f"{hint(error)}What may stand there is in validate/{SCHEMA_FILE.name}.",
         )
     expectation = Expectation(
         rules=tuple(_rule(anomaly, rule or {}) for anomaly, rule in (content.get("anomalies") or {}).items()),

@@ -185,35 +185,38 @@ def _partitions(blocks: DataFrame, bounds: DataFrame) -> DataFrame:
     """
     by_offset = "PARTITION BY place ORDER BY low_offset, first_seq"
     by_seq = "PARTITION BY place, source ORDER BY first_seq, d"
+    unequal = (
+        f"block = {_ODD} OR n <> log_n OR bits <> log_bits OR mixed <> log_mixed OR n <> bit_count(bits)"
+        f" OR bits <> {_RUN}"
+    )
+    # What a block tells by itself is told before blocks are put in order: each column that need not be moved counts.
     placed = blocks.selectExpr("*", f"{_FIRST_BIT} AS first_bit").selectExpr(
-        "*", "block * 64 + first_bit AS first_seq", "block * 64 + first_bit + bit_count(bits) - 1 AS last_seq",
+        "place", "source", "d", "clock", "last_invoked", "first_done", "n", "high", "low",
+        "block * 64 + first_bit AS first_seq", "block * 64 + first_bit + bit_count(bits) - 1 AS last_seq",
+        f"coalesce({unequal}, true) AS unequal", f"CASE WHEN block = {_ODD} AND d <> 0 THEN d END AS other",
     )  # fmt: skip
-    walked = placed.selectExpr(
-        "*", "first_seq + d AS low_offset", "last_seq + d AS high_offset",
-    ).selectExpr(
+    walked = placed.selectExpr("*", "first_seq + d AS low_offset").selectExpr(
         "*",
-        f"lag(high_offset) OVER ({by_offset}) AS high_before",
+        f"lag(last_seq + d) OVER ({by_offset}) AS high_before",
         f"max(last_invoked) OVER ({by_offset} ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS last_invoked_below",
         f"lag(last_seq) OVER ({by_seq}) AS seq_before",
         f"lag(d) OVER ({by_seq}) AS d_before",
     )  # fmt: skip
     wrong = (
-        f"block = {_ODD} OR n <> log_n OR bits <> log_bits OR mixed <> log_mixed OR n <> bit_count(bits)"
-        f" OR bits <> {_RUN}"
-        " OR (high_before IS NOT NULL AND low_offset <> high_before + 1)"
+        "unequal OR (high_before IS NOT NULL AND low_offset <> high_before + 1)"
         " OR (seq_before IS NOT NULL AND (first_seq <= seq_before OR d < d_before))"
     )
     summed = walked.groupBy("place").agg(
         f.max(f.coalesce(f.expr(wrong), f.lit(True))).alias("wrong"),  # noqa: FBT003
         f.max(f.expr("coalesce(first_done < last_invoked_below, false)")).alias("untimed"),
         f.min("low_offset").alias("lowest"),
-        f.max("high_offset").alias("highest"),
+        f.max(f.expr("last_seq + d")).alias("highest"),
         f.sum("n").alias("n"),
         # Of a block they fit 64 bits, of a partition with more than 2^31 records they may not.
         *(f.sum(f.col(name).cast("decimal(20)")).alias(name) for name in ("high", "low")),
         # Pairs of two clocks are not compared but counted, which the long way does.
         (f.min("clock") != f.max("clock")).alias("two_clocks"),
-        f.collect_set(f.expr(f"CASE WHEN block = {_ODD} AND d <> 0 THEN d END")).alias("others"),
+        f.collect_set("other").alias("others"),
     )
     whole = "lowest <=> start_offset AND highest + 1 <=> end_offset AND read_to IS NULL"
     dirty = f.col("wrong") | f.col("two_clocks") | ~f.expr(whole)

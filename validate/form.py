@@ -27,6 +27,19 @@ def best(errors: list[jsonschema.ValidationError]) -> jsonschema.ValidationError
     return found
 
 
+def hint(error: jsonschema.ValidationError) -> str:
+    """A sentence on what would be right: the keys that there are, or what the schema says of the place."""
+    at: Any = error  # the stubs know neither its schema nor its parent's kind
+    if at.validator == "additionalProperties" and (keys := at.schema.get("properties")):
+        return f"Keys there: {', '.join(keys)}. "
+    while at is not None:
+        # The whole schema's own words say nothing of a place in it.
+        if isinstance(at.schema, dict) and "$schema" not in at.schema and "description" in at.schema:
+            return f"{at.schema['description']} "
+        at = at.parent
+    return ""
+
+
 _MOST = sys.float_info.max  # beyond it stand infinity, and integers that crash what counts in floats
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from functools import reduce
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
-from common.errors import UnreadableError
+from common.errors import UnreadableError, UsageError
 from validate.checks.finding import FINDING, VERDICTS
 from validate.checks.table import CHECKS
 from validate.full import is_full
@@ -40,15 +41,32 @@ def place_beside(ledger: str) -> str:
     if not is_url(ledger):
         beside = Path(ledger).resolve().parent / "findings"
         try:
-            if not beside.exists() or all(
-                x.name.lstrip("._").startswith(("part-", "SUCCESS")) for x in beside.iterdir()
-            ):
+            if _holds_findings_alone(beside):
                 beside.mkdir(exist_ok=True)
                 with tempfile.TemporaryFile(dir=beside):
                     return str(beside)
         except OSError:  # not ours to write to
             pass
     return tempfile.mkdtemp(prefix="kastellan-findings-")
+
+
+def place_named(out: str) -> str:
+    """Where the user wants the findings. They replace what is there, so it must be findings of before or nothing."""
+    folder = Path(out.removeprefix("file://").removeprefix("file:"))
+    if not is_url(out) and not _holds_findings_alone(folder):
+        raise UsageError(
+            f"{str(folder)!r} is {'a folder that holds other things' if folder.is_dir() else 'a file'}.",
+            details="Findings would take its place.",
+            resolution="Name a new or an empty folder with --out, e.g. findings.",
+        )
+    return out
+
+
+def _holds_findings_alone(folder: Path) -> bool:
+    """Also where nothing is at all."""
+    if not folder.is_dir():
+        return not os.path.lexists(folder)
+    return all(x.name.lstrip("._").startswith(("part-", "SUCCESS")) for x in folder.iterdir())
 
 
 def nothing(spark: SparkSession) -> DataFrame:

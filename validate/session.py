@@ -34,12 +34,17 @@ SMALL_BYTES = 4 * 1024 * 1024  # about a hundred thousand records
 # One shuffle partition holds about so much of a ledger on disk: unpacked and joined it fits a task's memory.
 BYTES_PER_PARTITION = 16 * 1024 * 1024
 
+# With one compiler Java has room for 48 MB of its code. Who judges hundreds of ledgers in one session, as the mutation
+# run does, fills them, and from then on nothing is compiled at all.
+_FIRST_COMPILER = ["-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=200m"]
 _PATIENT_COMPILER = [
     "-XX:Tier4InvocationThreshold=100000",
     "-XX:Tier4MinInvocationThreshold=50000",
     "-XX:Tier4CompileThreshold=200000",
     "-XX:Tier4BackEdgeThreshold=1000000",
 ]
+# Spark's script starts a JVM just to put the real one's command line together: half of its time went into compiling.
+_LAUNCHER = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _SECRETS = "(?i)secret|password|token|access[.]?key|jaas|keystore|truststore"
 
 _QUIET = Path(__file__).with_name("log4j2.properties")
@@ -142,7 +147,7 @@ def _settings(
     # A short life is not worth the second compiler's work, nor a collector with threads of its own.
     # A long one takes a collector that is after throughput, and the second compiler for the innermost loops alone:
     # by its own thresholds it would spend more on code that runs for a moment than the reading of millions of rows.
-    jvm = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"] if small else ["-XX:+UseParallelGC", *_PATIENT_COMPILER]
+    jvm = [*_FIRST_COMPILER, "-XX:+UseSerialGC"] if small else ["-XX:+UseParallelGC", *_PATIENT_COMPILER]
     jvm += spark_home.options()
     settings = {
         "spark.ui.enabled": "false",
@@ -206,6 +211,7 @@ def start(
     if address is not None:
         # Executors call the driver back: at the address it has on the way to their master, not by a name of its own.
         settings |= {"spark.driver.host": address, "spark.driver.bindAddress": address}
+    os.environ.setdefault("SPARK_LAUNCHER_OPTS", _LAUNCHER)
     builder = SparkSession.builder.master(master or "local[*]").appName("kastellan-judge")
     for key, value in settings.items():
         builder = builder.config(key, value)

@@ -30,11 +30,18 @@ def test_no_such_folder_is_64(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
 def test_a_wrong_expectation_is_64(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     expect = tmp_path / "e.yml"
-    expect.write_text("anomaly: {}\n", encoding="utf-8")
-    assert main(["judge", str(tmp_path), "--expect", str(expect)]) == EXIT_USAGE
-    said = capsys.readouterr().err
-    assert "anomaly" in said
-    assert "expect.schema.json" in said
+    for content, what, instead in (
+        ("anomaly: {}", "'anomaly' was unexpected", "Keys there: anomalies, groups,"),
+        ("anomalies: {lost: {count: some}}", "anomalies/lost/count", ">N and >=N are the least"),
+        ("[]", "at the top", "What may stand there"),
+        ("1: {}", "the key 1 is no text", "What may stand there"),
+    ):
+        expect.write_text(content, encoding="utf-8")
+        assert main(["judge", str(tmp_path), "--expect", str(expect)]) == EXIT_USAGE
+        said = capsys.readouterr().err
+        assert what in said
+        assert instead in said
+        assert "validate/expect.schema.json" in said
 
 
 def test_a_crash_is_unknown(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from common.errors import EXIT_UNKNOWN, UnreadableError
+from common.errors import EXIT_UNKNOWN, UnreadableError, UsageError
 from validate import output
 
 if TYPE_CHECKING:
@@ -31,6 +31,23 @@ def test_a_folder_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
     place = output.place_beside(str(tmp_path / "ledger"))
     assert place != str(tmp_path / "findings")
     assert "kastellan-findings-" in place
+
+
+@pytest.mark.parametrize("scheme", ["", "file://", "file:"])
+def test_what_the_user_names_is_replaced_only_if_it_was_findings(scheme: str, tmp_path: Path) -> None:
+    """Spark's overwriting takes away the whole folder, or the file, that stands in the place."""
+    ours, empty, other, text = (tmp_path / name for name in ("ours", "empty", "other", "text"))
+    for folder, name in ((ours, "part-00000.snappy.parquet"), (other, "sent")):
+        folder.mkdir()
+        (folder / name).touch()
+    empty.mkdir()
+    text.touch()
+    for good in (ours, empty, tmp_path / "new"):
+        assert output.place_named(f"{scheme}{good}") == f"{scheme}{good}"
+    for bad in (other, text):
+        with pytest.raises(UsageError, match="with --out"):
+            output.place_named(f"{scheme}{bad}")
+    assert output.place_named("s3a://bucket/findings") == "s3a://bucket/findings"
 
 
 def test_findings_of_a_remote_ledger_are_temporary() -> None:
