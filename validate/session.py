@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import SparkSession
 
-from common.errors import UnreadableError
+from common.errors import UnreadableError, UsageError
 from common.wait import wait_until
 from validate import spark_home
 from validate.pack import ZIP, is_remote, pack_modules
@@ -83,6 +83,11 @@ def java_version(text: str) -> int | None:
 
 def check_master(master: str) -> str | None:
     """This machine's address as a standalone master sees it. One that does not answer would cost minutes of retries."""
+    if master and not re.match(r"spark://|local(\[|$)|local-cluster\[|yarn$|k8s://", master):
+        raise UsageError(
+            f"{master!r} is no address of a Spark cluster.",
+            resolution="Give e.g. spark://HOST:7077, or leave --spark-master out to judge on this machine.",
+        )
     failure: object = "no HOST:PORT in it"
     for address in (
         re.findall(r"([^/,\s]+:\d+)", master.removeprefix("spark://")) if master.startswith("spark://") else []

@@ -39,7 +39,7 @@ def show(summary: Summary, console: Console | None = None) -> None:
 def _in_words(summary: Summary) -> str:
     violations = sum(verdicts["violation"] for verdicts in summary.counts.values())
     if summary.problems:
-        return f"the ledger is not complete; {counted(violations)} in its readable part proves nothing either way"
+        return f"the ledger is not complete, which proves nothing ({counted(violations)} in its readable part)"
     if summary.verdict == "passed":
         return "every acknowledged record is accounted for"
     return counted(violations)

@@ -109,6 +109,18 @@ def test_a_master_that_does_not_answer_is_told_at_once() -> None:
             session.check_master(f"spark://127.0.0.1:{port}")
 
 
+@pytest.mark.parametrize("master", ["nonsense", "host:7077", "http://host:8080", "yarn-cluster"])
+def test_what_is_no_master_is_told_with_an_example(master: str) -> None:
+    with pytest.raises(UsageError, match=f"'{master}' is no address of a Spark cluster") as caught:
+        session.check_master(master)
+    assert "spark://HOST:7077" in str(caught.value.resolution)
+
+
+@pytest.mark.parametrize("master", ["", "local", "local[2]", "local[*]", "yarn", "k8s://https://host:6443"])
+def test_other_kinds_of_masters_are_sparks_own_matter(master: str) -> None:
+    assert session.check_master(master) is None
+
+
 def test_a_master_without_a_port_is_told() -> None:
     with pytest.raises(UnreadableError, match="spark://somewhere cannot be reached"):
         session.check_master("spark://somewhere")
