@@ -27,6 +27,7 @@ WEAK = {
 }
 OLD = tuple(suite for suites in WEAK.values() for suite in suites)
 ALERT, HANDSHAKE = 21, 22
+SILENT = "silent"
 SERVER_HELLO, CERTIFICATE, CERTIFICATE_REQUEST, DONE = 2, 11, 13, 14
 MOST = 256 * 1024
 FLOOR = ssl.TLSVersion.TLSv1  # the lowest that this machine's OpenSSL has
@@ -51,7 +52,7 @@ class Greeting:
     @property
     def refused(self) -> bool:
         """An answer that is none: an alert, or the connection closed at this very hello."""
-        return not self.accepted and self.said != "silent"
+        return not self.accepted and self.said != SILENT
 
 
 def hello(version: int, suites: Sequence[int], *, compressions: bytes = b"\0") -> bytes:
@@ -98,7 +99,7 @@ def greet(channel: socket.socket, said: bytes) -> Greeting:
                     return heard
                 shakes = _shakes(heard, shakes + content)
     except TimeoutError:
-        heard.said = heard.said or "silent"
+        heard.said = heard.said or SILENT
     except OSError as error:
         heard.said = heard.said or f"closed ({type(error).__name__})"
     return heard
