@@ -22,6 +22,13 @@ UNKNOWN_TOPIC, NOT_CONTROLLER, TOKENS_OFF = 3, 41, 61
 EXPECTED = "answered for the user that has the right, an authorization error for the one that has not"
 MENDED = "Look for an ACL that allows too much (kafka-acls.sh --list) and for allow.everyone.if.no.acl.found."
 NOBODYS = f"{PREFIX}none"
+_HEAD = HELLO_ID + b"\0\x09kastellan"
+TOKEN_MS = 10_000  # how long a token lasts, should one come about
+# By hand, as the client library has no such messages: version 1 of each, without renewers and for every owner.
+TOKEN_CALLS = {
+    "DescribeDelegationToken": b"\0\x29\0\x01" + _HEAD + b"\xff\xff\xff\xff",
+    "CreateDelegationToken": b"\0\x26\0\x01" + _HEAD + b"\0\0\0\0" + TOKEN_MS.to_bytes(8, "big"),
+}
 
 
 def said(codes: list[int]) -> str:
@@ -183,25 +190,24 @@ def cluster_action(scene: Scene, see: Evidence) -> None:
 
 
 @check(
-    39, "Delegation tokens are off, or need the right", tried="CreateDelegationToken and DescribeDelegationToken",
-    where=HERE, expected="DELEGATION_TOKEN_AUTH_DISABLED", fix="Remove delegation.token.secret.key unless it is used.",
+    39, "Delegation tokens are off", tried="DescribeDelegationToken at every broker; CreateDelegationToken, good for "
+    "moments, where that was refused", where=HERE, expected="DELEGATION_TOKEN_AUTH_DISABLED from each",
+    fix="Remove delegation.token.secret.key; where tokens are used, waive this check.",
 )  # fmt: skip
 def tokens(scene: Scene, see: Evidence) -> None:
-    head = HELLO_ID + b"\0\x09kastellan"
-    calls = {
-        "CreateDelegationToken": b"\0\x26\0\x01" + head + b"\0\0\0\0" + (3_600_000).to_bytes(8, "big"),
-        "DescribeDelegationToken": b"\0\x29\0\x01" + head + b"\xff\xff\xff\xff",
-    }
-    for told, call in calls.items():
-        with scene.stage.session(DENIED) as session:
-            answer = session.raw(len(call).to_bytes(4, "big") + call)
-        code = int.from_bytes(answer[4:6], "big")
-        if code == 0 and told == "DescribeDelegationToken":
-            see.unknown("delegation tokens are on; who may make them for others is not tried yet")
-            continue
-        see.expect(code == TOKENS_OFF, f"{DENIED}: {told}: {name_of(code) if code else 'answered'}")
-    with scene.stage.session(DENIED) as session:
-        see.twin(session.alive(), "the same connection answers other requests")
+    """A broker tells of tokens by its own settings and has them made by the active controller, so both are asked."""
+    for host in scene.cluster.brokers:
+        for told, call in TOKEN_CALLS.items():
+            with scene.stage.session(DENIED, host) as session:
+                answer = session.raw(len(call).to_bytes(4, "big") + call)
+            code = int.from_bytes(answer[4:6], "big")
+            if code == NOT_CONTROLLER:
+                continue  # whoever it is will be asked, too
+            said_ = name_of(code) if code else "answered: tokens are on"
+            if not see.expect(code == TOKENS_OFF, f"{host.name}: {DENIED}: {told}: {said_}"):
+                break  # nobody makes a token where it is shown already that they are on
+        with scene.stage.session(DENIED, host) as session:
+            see.twin(session.alive(), f"{host.name}: the same user is answered other requests")
 
 
 @check(

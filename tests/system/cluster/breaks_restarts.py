@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from tests.system.cluster.breaking import HOST, Part, Sabotage, restarted
 from tests.system.cluster.breaks_rules import keystore, mutual
 from validate.security.certificates import chain_of
+from validate.security.stage import DENIED
 
 if TYPE_CHECKING:
     from tests.system.cluster.breaking import Ground
@@ -55,7 +56,7 @@ DOORS = restarted(
     ),
 )  # fmt: skip
 PROMISES = restarted(
-    "names, sessions, super users, topics and certificates",
+    "names, sessions, super users, topics, certificates and tokens",
     Part(
         "names that nobody checks", frozenset({9}), edits=(replaced("ssl.endpoint.identification.algorithm", ""),),
         said={9: f"{HOST}: {{"},
@@ -74,6 +75,10 @@ PROMISES = restarted(
         "certificates that are only wished for", frozenset({13, 14}), frozenset({26}),
         edits=(replaced("listener.name.mtls.ssl.client.auth", "none"),),
         said={13: f"{HOST} MTLS 9094: none: let in", 14: f"{HOST} MTLS 9094: asks for no certificate"},
+    ),
+    Part(
+        "tokens at one broker", frozenset({39}), edits=("$a delegation.token.secret.key=sabotage",),
+        said={39: f"{HOST}: {DENIED}: DescribeDelegationToken: answered"},
     ),
 )  # fmt: skip
 OLD_WORDS = restarted(

@@ -35,5 +35,4 @@ NONE = {
     21: "a listener for logins that answers without one lets nobody log in there, which most other checks have to do",
     25: "a removed user is let in only where a broker does not follow the metadata log, and then nothing else holds there",
     27: "no setting lets a session become somebody else's",
-    39: "tokens are answered for where every controller has their key: a restart of the whole cluster",
 }

@@ -110,6 +110,54 @@ def test_controllers_without_an_ordinary_user_to_try(
     assert said in seen[0]
 
 
+class TokenBroker:
+    """Says its code to each request about tokens."""
+
+    def __init__(self, codes: dict[int, int], asked: list[int]) -> None:
+        self.codes, self.asked = codes, asked
+
+    def raw(self, framed: bytes) -> bytes:
+        key = int.from_bytes(framed[4:6], "big")
+        self.asked.append(key)
+        return framed[8:12] + self.codes[key].to_bytes(2, "big") + bytes(8)
+
+    def alive(self) -> bool:
+        return True
+
+
+DESCRIBE, CREATE = 41, 38
+
+
+@pytest.mark.parametrize(
+    ("second", "verdict", "said"),
+    [
+        ({DESCRIBE: 61, CREATE: 61}, "passed", ""),
+        ({DESCRIBE: 0, CREATE: 61}, "failed", "broker-2: kastellan-sec-denied: DescribeDelegationToken: answered"),
+        ({DESCRIBE: 61, CREATE: 0}, "failed", "broker-2: kastellan-sec-denied: CreateDelegationToken: answered"),
+        ({DESCRIBE: 61, CREATE: 41}, "passed", ""),
+        ({DESCRIBE: 61, CREATE: 65}, "failed", "DELEGATION_TOKEN_AUTHORIZATION_FAILED"),
+    ],
+    ids=["off", "on at a broker", "on at the controller", "made by another broker", "refused for another reason"],
+)
+def test_tokens_are_asked_of_every_broker(
+    second: dict[int, int], verdict: str, said: str, scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: dict[str, list[int]] = {}
+
+    def session(_user: str, host: Any) -> Any:
+        codes = second if host.name == "broker-2" else {DESCRIBE: 61, CREATE: 61}
+        return contextlib.nullcontext(TokenBroker(codes, asked.setdefault(host.name, [])))
+
+    monkeypatch.setattr(scene.stage, "session", session)
+    got, seen = checked(scene, 39)
+    assert got == verdict, seen
+    assert said in seen[0]
+    assert sorted(asked) == [f"broker-{number}" for number in range(1, 5)]
+    assert asked["broker-2"] == ([DESCRIBE] if second[DESCRIBE] == 0 else [DESCRIBE, CREATE]), (
+        "no token is made for nothing"
+    )
+
+
 FOUND = [f"{traces.KNOWN} in processes"]
 
 
