@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from validate.faults.shell import over_ssh
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from validate.cluster import Host
 
@@ -47,10 +47,13 @@ PARTS = {
     'echo "$(sha256sum < $f | cut -d" " -f1) $l";; esac; done',
     "peers": "ss -tnpH state established | grep pid=$pid,",
 }
-_HEAD = """
-unit=UNIT; data='DATA'
+SOCKETS = ("pid", "listening")
+_UNIT = """
+unit=UNIT
 pid=$(systemctl show -p MainPID --value $unit)
 [ -n "$pid" ] && [ "$pid" -gt 0 ] || { echo "unit $unit has no process" >&2; exit 3; }
+"""
+_HEAD = """data='DATA'
 user=$(stat -c %U /proc/$pid)
 conf=$(tr '\\0' '\\n' < /proc/$pid/cmdline | grep '[.]properties$' | tail -n 1)
 conf=$(dirname "${conf:-/nonexistent/x}")
@@ -94,15 +97,27 @@ class Look:
 
 
 def script(service: str, data_dirs: Sequence[str]) -> str:
-    head = _HEAD.replace("UNIT", shlex.quote(service)).replace("'DATA'", shlex.quote(" ".join(data_dirs)))
-    return head + "".join(
-        f"echo {shlex.quote(MARK + name)}\n{{ {command}; }} < /dev/null\n" for name, command in PARTS.items()
-    )
+    head = _HEAD.replace("'DATA'", shlex.quote(" ".join(data_dirs)))
+    return _of_unit(service) + head + _told(PARTS)
+
+
+def _of_unit(service: str) -> str:
+    return _UNIT.replace("UNIT", shlex.quote(service))
+
+
+def _told(parts: Iterable[str]) -> str:
+    return "".join(f"echo {shlex.quote(MARK + name)}\n{{ {PARTS[name]}; }} < /dev/null\n" for name in parts)
 
 
 def take(host: Host, service: str, data_dirs: Sequence[str]) -> Look:
     told = over_ssh(host, script(service, data_dirs) + "exit 0\n", timeout_s=BOUND_S)
     return Look(host.name, parse(told))
+
+
+def take_sockets(host: Host) -> Look:
+    """Of a host on which something else than Kafka runs: what listens there, and what of it its own unit holds."""
+    head = _of_unit(host.service) if host.service else "pid=\n"
+    return Look(host.name, parse(over_ssh(host, head + _told(SOCKETS) + "exit 0\n", timeout_s=BOUND_S)))
 
 
 def parse(told: str) -> dict[str, str]:

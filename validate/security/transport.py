@@ -11,7 +11,9 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
+from common.errors import KastellanError
 from validate.security import old_server, tls, wire
+from validate.security.look import take_sockets
 from validate.security.registry import Evidence, NotApplicable, check
 from validate.security.strangers import Stranger
 from validate.security.wire import NoAnswer, Session
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from validate.cluster import Host
+    from validate.security.look import Look
     from validate.security.scene import Scene, Target
 
 HERE, NODES = "this machine", "another node of the cluster, through ssh"
@@ -53,33 +56,47 @@ def answering(places: Iterable[tuple[str, int]]) -> set[tuple[str, int]]:
 
 def declared_ports(scene: Scene, host: Host) -> set[int]:
     login = {host.login.port} if host.login else {LOGIN_PORT}
-    return login | {target.listener.port for target in scene.targets(tls_only=False) if target.host == host}
+    listeners = {target.listener.port for target in scene.targets(tls_only=False) if target.host == host}
+    return login | listeners | set(host.ports)
+
+
+def sockets(scene: Scene, see: Evidence) -> dict[str, Look]:
+    """By host; one that cannot be looked at is told."""
+    found = dict(scene.looks)
+    for host in scene.cluster.hosts:
+        if host.login is None:
+            see.unknown(f"{host.name}: no ssh, so its sockets are not known")
+        elif host.name not in found:
+            try:
+                found[host.name] = take_sockets(host)
+            except KastellanError as why:
+                see.unknown(f"{host.name}: its sockets are not known: {' '.join(str(why).split())}")
+    return found
 
 
 @check(
-    1, "Every listening port is declared", tried="list the listening sockets of each host; connect to them, and to "
-    "ports that are often forgotten", where=f"each host's kernel (ss); {HERE}",
+    1, "Every listening port is declared", tried="list the listening sockets of each host, of Kafka or not; connect to "
+    "them, and to ports that are often forgotten", where=f"each host's kernel (ss); {HERE}",
     expected="the service holds its declared listeners and nothing else; no undeclared port answers from outside",
-    fix="Close the port, or declare it in kafka_listeners; the host firewall (host_firewall) drops all others.",
+    fix="Close the port, or declare it: in kafka_listeners, for other hosts in their ports of cluster.json; the host "
+    "firewall (host_firewall) drops all others.",
 )  # fmt: skip
 def declared(scene: Scene, see: Evidence) -> None:
+    looks, hosts = sockets(scene, see), scene.cluster.hosts
     outer = {
         name: {port for address, port, _ in look.listening if not address.startswith("127.") and address != "::1"}
-        for name, look in scene.looks.items()
+        for name, look in looks.items()
     }
     wanted = {
-        host.name: outer.get(host.name, set()) | set(KNOWN_PORTS) | declared_ports(scene, host)
-        for host in scene.nodes
+        host.name: outer.get(host.name, set()) | set(KNOWN_PORTS) | declared_ports(scene, host) for host in hosts
     }  # fmt: skip
-    heard = answering((host.address, port) for host in scene.nodes for port in wanted[host.name])
-    for host in scene.nodes:
+    heard = answering((host.address, port) for host in hosts for port in wanted[host.name])
+    for host in hosts:
         allowed = declared_ports(scene, host)
-        look = scene.looks.get(host.name)
-        if look is None:
-            see.unknown(f"{host.name}: no ssh, so its sockets are not known")
-            continue
-        kept = {port for _, port, own in look.listening if own}
-        see.expect(kept <= allowed, f"{host.name}: the service listens on {sorted(kept)}, declared {sorted(allowed)}")
+        if look := looks.get(host.name):
+            kept = {port for _, port, own in look.listening if own}
+            told = f"{host.name}: the service listens on {sorted(kept)}, declared {sorted(allowed)}"
+            see.expect(kept <= allowed, told)
         open_ = {port for address, port in heard if address == host.address}
         told = f"{host.name}: of {len(wanted[host.name])} ports {sorted(open_)} answer from outside"
         see.expect(open_ <= allowed, told)

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.unit.validate.control import GOOD, cluster
-from validate.security import old_server, run, tls, transport, transport_certificates
+from validate.faults.errors import FaultError
+from validate.security import look, old_server, run, tls, transport, transport_certificates
 from validate.security.registry import CHECKS, Evidence
 from validate.security.scene import Scene
 from validate.security.strangers import Stranger
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
+
+    from validate.cluster import Host
 
 WELL = {"ssl.endpoint.identification.algorithm": "https"}
 DISTRUSTED = (
@@ -114,3 +118,62 @@ def test_a_hello_is_refused_by_an_answer_alone(heard: tls.Greeting, verdict: str
     see = Evidence()
     transport.turned_down(see, "broker-1", heard)
     assert see.verdict == verdict
+
+
+KEEPER = {
+    "name": "zookeeper-1", "address": "198.18.0.21", "ssh": GOOD["hosts"][0]["ssh"], "node_id": None,
+    "roles": ["zookeeper"], "rack": None, "service": "zookeeper", "ports": [2182, 2888],
+}  # fmt: skip
+# Of a unit that cluster.json does not name, its sockets are nobody's.
+WORKER = {key: value for key, value in KEEPER.items() if key != "service"} | {"roles": ["spark_worker"]}
+STRANGERS, ITS = 7, 42
+
+
+def listening(*held: tuple[int, int], unit: bool = True) -> str:
+    """What a host prints of (port, process)."""
+    lines = [f'LISTEN 0 50 *:{port} *:* users:(("x",pid={pid},fd=1))' for port, pid in held]
+    return "\n".join((f"{look.MARK}pid", str(ITS) if unit else "", f"{look.MARK}listening", *lines))
+
+
+@pytest.mark.parametrize(
+    ("host", "told", "open_", "verdict", "said"),
+    [
+        (KEEPER, listening((2182, ITS), (2888, ITS), (22, STRANGERS)), {22}, "passed", ""),
+        (KEEPER, listening((2182, ITS), (7199, ITS)), {22}, "failed", "the service listens on [2182, 7199]"),
+        (KEEPER, listening((2182, ITS), (4444, STRANGERS)), {22, 4444}, "failed", "[22, 4444] answer from outside"),
+        (KEEPER, listening((2182, ITS)), {22, 2181}, "failed", "[22, 2181] answer from outside"),
+        (KEEPER, listening((2182, ITS)), set(), "unknown", "zookeeper-1: declared ports answer from outside"),
+        (KEEPER, None, {22}, "unknown", "zookeeper-1: its sockets are not known: refused"),
+        (KEEPER | {"ssh": None}, None, {22}, "unknown", "zookeeper-1: no ssh, so its sockets are not known"),
+        (KEEPER | {"ssh": None}, None, {22, 5005}, "failed", "[22, 5005] answer from outside"),
+        (WORKER, listening((2182, STRANGERS), (8081, STRANGERS), unit=False), {22, 2182}, "passed", ""),
+        (WORKER, listening((8081, STRANGERS), unit=False), {22, 8081}, "failed", "[22, 8081] answer from outside"),
+    ],
+)
+def test_ports_of_hosts_without_kafka_are_looked_at(
+    host: dict[str, Any], told: str | None, open_: set[int], verdict: str, said: str, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    asked: list[tuple[str, str]] = []
+
+    def over_ssh(host: Host, script: str, *, timeout_s: float) -> str:
+        assert timeout_s > 0
+        assert subprocess.run(["bash", "-n"], input=script, text=True, check=False).returncode == 0
+        asked.append((host.name, script))
+        if told is None:
+            raise FaultError("refused")
+        return told
+
+    def answering(places: Iterable[tuple[str, int]]) -> set[tuple[str, int]]:
+        there = {(host["address"], port) for port in open_} | {(GOOD["hosts"][0]["address"], 22)}
+        return there & set(places)
+
+    monkeypatch.setattr(look, "over_ssh", over_ssh)
+    monkeypatch.setattr(transport, "answering", answering)
+    with contextlib.closing(Scene(cluster(tmp_path, hosts=[GOOD["hosts"][0], host]))) as scene:
+        scene.looks = {"broker-1": look.Look("broker-1", look.parse(listening((9092, ITS))))}
+        got, seen = checked(scene, 1)
+    assert got == verdict, seen
+    assert said in seen[0]
+    assert [name for name, _ in asked] == (["zookeeper-1"] if host["ssh"] else [])
+    assert all(("unit=zookeeper\n" in script) is ("service" in host) for _, script in asked)
