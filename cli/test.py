@@ -39,6 +39,7 @@ SHELL = (
     ".ci/run",
     "infra/providers/nspawn/supervise.sh",
     "infra/providers/nspawn/image/customize.sh",
+    "validate/security/search.sh",
     "tests/bench/certs_script.sh",
     "tests/bench/cluster_bare.sh",
     "tests/bench/hosts_bare.sh",

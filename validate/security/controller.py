@@ -115,7 +115,8 @@ def bootstrap(scene: Scene, see: Evidence) -> None:
         if host.login is None:
             see.unknown(f"{host.name}: no ssh")
             continue
-        found = traces.leaks(host, scene.cluster.service, {user: password}, see)
+        told = traces.leaks(host, scene.cluster.service, {user: password}, see).found
+        found = [line for line in told if line.startswith(f"{user} in ")]  # a host's own keys are check 59's
         see.expect(not found, f"{host.name}: {', '.join(found) or 'no trace of it'}")
         kept, _, shown = over_ssh(host, JOURNAL, timeout_s=60.0).partition("\n")
         if see.twin(kept.strip() not in {"", "0"}, f"{host.name}: it has a journal"):

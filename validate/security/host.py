@@ -87,9 +87,10 @@ def closed(scene: Scene, see: Evidence) -> None:
 
 
 @check(
-    59, "Secrets are seen nowhere", tried="look for every password and key at hand, plain, in base64, hex and as in a "
-    "URL, in command lines, environments, units, journals, logs, temporary files and homes of hosts; in runs, reports, "
-    "Pulumi's state, the git tree, what Ansible keeps (log, caches, files it left) and command lines here",
+    59, "Secrets are seen nowhere", tried="look for every password and key at hand, the login to hosts, Pulumi's "
+    "passphrase and keys of hosts' own, plain, in base64, hex and as in a URL, in command lines, environments, units, "
+    "journals, logs, temporary files and homes of hosts; in runs, reports, Pulumi's state, the git tree, what Ansible "
+    "keeps (log, caches, files it left) and command lines here",
     where=f"{KERNEL}; {HERE}",
     expected="not one is found; a word that is there is found", bound_s=300.0,
     fix="Change the secret, then keep it off command lines, environments and logs: the place says who wrote it.",
@@ -99,13 +100,20 @@ def nowhere(scene: Scene, see: Evidence) -> None:
     if not secrets:
         see.unknown("no secret is at hand that could be looked for")
         return
+    prints: dict[str, str] = {}
     for host in scene.cluster.hosts:
         if host.login is None:
             see.unknown(f"{host.name}: there is no ssh access to it")
             continue
-        leaks = traces.leaks(host, scene.cluster.service, secrets, see)
-        see.expect(not leaks, f"{host.name}: of {len(secrets)} secrets: {'; '.join(leaks) or 'none'}")
-    searched = traces.here(scene.cluster, secrets)
+        told = traces.leaks(host, scene.cluster.service, secrets, see)
+        prints |= {one: f"{host.name}'s key {path}" for one, path in told.prints.items()}
+        known = (
+            f"{len(secrets)} secrets and {len(told.prints)} keys of its own"
+            if told.prints
+            else f"{len(secrets)} secrets"
+        )
+        see.expect(not told.found, f"{host.name}: of {known}: {'; '.join(told.found) or 'none'}")
+    searched = traces.here(scene.cluster, secrets, prints)
     beyond = f"; {searched.ledgers_left} files of runs' ledgers beyond the bound" if searched.ledgers_left else ""
     see.twin(searched.size > 0, f"{HERE}: {searched.size:,} bytes looked through{beyond}")
     see.expect(not searched.found, f"{HERE}: of {len(secrets)} secrets: {'; '.join(searched.found) or 'none'}")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import json
 import os
 import subprocess
 import sys
@@ -12,7 +14,7 @@ import pytest
 
 from tests.unit.validate.control import GOOD, cluster
 from validate.faults.errors import FaultError
-from validate.security import run, traces
+from validate.security import controller, run, traces
 from validate.security.registry import CHECKS
 from validate.security.scene import Scene
 
@@ -33,7 +35,7 @@ def _home_of_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def judged(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: Callable[[str], str], **changes: Any
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: Callable[[str], str], number: int = 59, **changes: Any
 ) -> tuple[str, list[str]]:
     """`told`: what the search on a host of that name prints."""
 
@@ -45,11 +47,11 @@ def judged(
     monkeypatch.setattr(traces, "over_ssh", over_ssh)
     state = tmp_path / "state"
     bundle = state / "clients" / "usercc"
-    bundle.mkdir(parents=True)
+    bundle.mkdir(parents=True, exist_ok=True)
     (bundle / "librdkafka.json").write_text(f'{{"sasl.password": "{SECRET}"}}', encoding="utf-8")
     at_hand = cluster(state, users=["usercc"], operations={}, **changes)
     with contextlib.closing(Scene(at_hand)) as scene:
-        result = run.run_check(CHECKS[59], scene, consent=True)
+        result = run.run_check(CHECKS[number], scene, consent=True)
     return result["verdict"], result["seen"]
 
 
@@ -105,6 +107,37 @@ def test_a_file_of_our_own_that_leaks_is_named(tmp_path: Path, monkeypatch: pyte
     verdict, seen = judged(tmp_path, monkeypatch, lambda _: WELL)
     assert verdict == "failed"
     assert seen[0].endswith("password of usercc in runs/report.html")
+
+
+@pytest.mark.parametrize("number", [59, 53])
+def test_what_is_left_out_on_a_host_makes_it_unknown(
+    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = f"{traces.MISSED}2 large files in /tmp\n"
+    monkeypatch.setattr(controller, "over_ssh", lambda *_, **__: "1\n0")
+    verdict, seen = judged(tmp_path, monkeypatch, lambda _: WELL + left, number=number, admin_user="usercc")
+    assert (verdict, seen[0]) == ("unknown", "broker-1: not looked at: 2 large files in /tmp")
+
+
+def test_a_key_that_a_host_made_for_itself_is_found_here_by_its_fingerprint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line = "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg0123456789abcdef"
+    copied = tmp_path / "state" / "runs" / "run.json"
+    copied.parent.mkdir(parents=True)
+    own = f"{traces.PRINT}{hashlib.sha256(line.encode()).hexdigest()} /etc/kafka/ssl/keystore.pem\n"
+    for content, found in (
+        (f"-----BEGIN PRIVATE KEY-----\n{line}\nx\n", True),
+        (json.dumps({"key": f"-----BEGIN PRIVATE KEY-----\n{line}\nx\n"}), True),
+        (f"{line}=", True),
+        (f"{line[:-1]}\n", False),
+        (f"AAAA{line}\n", False),  # a longer word is another one
+    ):
+        copied.write_text(content, encoding="utf-8")
+        verdict, seen = judged(tmp_path, monkeypatch, lambda name: WELL + (own if name == "broker-2" else ""))
+        assert verdict == ("failed" if found else "passed"), content
+        assert seen[0].endswith("broker-2's key /etc/kafka/ssl/keystore.pem in runs/run.json") is found
+    assert any(one.startswith("broker-2: of 1 secrets and 1 keys of its own: none") for one in seen)
 
 
 def searched(place: str, monkeypatch: pytest.MonkeyPatch, secret: str = SECRET) -> list[str]:

@@ -172,13 +172,14 @@ FOUND = [f"{traces.KNOWN} in processes"]
         ("long-enough", FOUND, "", "unknown"),
         ("long-enough", FOUND, "1\n2", "failed"),
         ("long-enough", [*FOUND, "admin in journal"], "1\n0", "failed"),
+        ("long-enough", [*FOUND, "its own key /etc/kafka/ssl/keystore.pem in journal"], "1\n0", "passed"),
     ],
 )
 def test_no_trace_counts_only_where_traces_would_be_seen(
     password: str, found: list[str], journal: str, verdict: str, scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Scene, "password", lambda *_: password)
-    monkeypatch.setattr(traces, "on_host", lambda *_: found)
+    monkeypatch.setattr(traces, "on_host", lambda *_: traces.OnHost(found, [], {}))
     monkeypatch.setattr(controller, "over_ssh", lambda *_, **__: journal)
     got, seen = checked(scene, 53)
     assert got == verdict, seen
