@@ -49,10 +49,11 @@ def places_of_host(lab: Lab, host: str) -> dict[str, str]:
     }
 
 
-def places_of_controller(cluster: Cluster) -> dict[str, str]:
+def places_of_controller(cluster: Cluster, *words: str) -> dict[str, str]:
+    """`words`: for the playbook, which says all that it can say."""
     lab = cluster.lab
     with watched_here() as seen:
-        told = cluster.play("site", "-vvv", "--diff").output + lab.kastellan("client", "usercc").stdout
+        told = cluster.play("site", "-vvv", "--diff", *words).output + lab.kastellan("client", "usercc").stdout
     tracked = subprocess.run(["git", "grep", "-hI", ""], cwd=lab.folder, capture_output=True, text=True, check=True)
     pulumi = [path for path in (lab.folder / ".kastellan" / "pulumi").rglob("*") if path.name != "passphrase"]
     return {

@@ -5,14 +5,18 @@ from __future__ import annotations
 import base64
 import json
 import socket
+from secrets import token_urlsafe
 from typing import TYPE_CHECKING
 
 import pytest
+from ansible.parsing.vault import VaultLib, VaultSecret
 
-from tests.system.canaries import leaks, places_of_controller, places_of_host, plant, secrets_of
+from plugins.action.stack_secrets import held_in, written
+from tests.system.canaries import leaks, places_of_controller, places_of_host, plant, secrets_of, watched_processes
 from tests.system.kafka_cluster import Cluster, read, write
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 pytestmark = pytest.mark.system
@@ -218,6 +222,48 @@ def test_secrets_are_seen_nowhere(cluster: Cluster) -> None:
         places |= places_of_host(cluster.lab, host)
     assert all(places.values()), [place for place, content in places.items() if not content]
     assert leaks(places, secrets) == []
+
+
+def made_anew(cluster: Cluster, _folder: Path) -> list[str]:
+    """As after `ansible-vault edit`: the line is not there any more."""
+    state = cluster.lab.state()
+    vault = VaultLib([("kastellan", VaultSecret((state / "vault-password").read_bytes().strip()))])
+    path = state / "secrets.yml"
+    held = held_in(vault.decrypt(path.read_bytes()), path)
+    del held["usercc"]
+    path.write_bytes(vault.encrypt(written(held), secret=vault.secrets[0][1]))
+    return []
+
+
+def declared(_cluster: Cluster, folder: Path) -> list[str]:
+    """As in a file of the user's own."""
+    users = [{"name": "usercc", "password": token_urlsafe(24)}, {"name": "validator"}]
+    path = folder / "users.json"
+    path.touch(0o600)
+    path.write_text(json.dumps({"kafka_users": users}), encoding="ascii")
+    return ["-e", f"@{path}"]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("change", [made_anew, declared])
+def test_a_changed_password_is_seen_nowhere(
+    change: Callable[[Cluster, Path], list[str]], cluster: Cluster, tmp_path: Path
+) -> None:
+    """Neither the old one nor the new one, while Ansible says all that it can say of the change."""
+    before = cluster.bundle("usercc")
+    try:
+        with watched_processes(cluster.lab, "broker-1") as meanwhile:
+            places = places_of_controller(cluster, *change(cluster, tmp_path))
+        after = cluster.bundle("usercc")
+        assert NO_LOGIN in read(before, "Topic_One", "old", timeout_s=6)
+        assert write(after, "Topic_One") == [""]
+        for host in cluster.lab.hosts()[:2]:
+            places |= places_of_host(cluster.lab, host)
+        places |= meanwhile
+        assert all(places.values()), [place for place, content in places.items() if not content]
+        assert leaks(places, {"old": str(before["sasl.password"]), "new": str(after["sasl.password"])}) == []
+    finally:
+        cluster.play("site")
 
 
 def test_the_search_for_secrets_finds_them(cluster: Cluster) -> None:
