@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from cryptography import x509
-from cryptography.hazmat.primitives.asymmetric import ec, rsa
-from cryptography.x509.oid import ExtendedKeyUsageOID
+from cryptography.hazmat.primitives.asymmetric import ec, ed448, ed25519, rsa
+from cryptography.x509.oid import ExtendedKeyUsageOID, SignatureAlgorithmOID
 from cryptography.x509.verification import PolicyBuilder, Store, VerificationError
 from kafka.protocol.metadata import ApiVersionsRequest, MetadataRequest
 
@@ -24,10 +24,14 @@ from validate.security.wire import NoAnswer
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from cryptography.hazmat.primitives.asymmetric.types import CertificatePublicKeyTypes
+
     from validate.cluster import Host
     from validate.security.scene import Scene, Target
 
-EC_BITS, RSA_BITS, DAYS_LEFT = 256, 2048, 30
+EC_BITS, RSA_BITS, DIGEST_BYTES = 256, 2048, 32
+# Of 397 days a leaf is good for; one more for clocks, as browsers allow.
+DAYS_LEFT, DAYS_MOST = 30, 398
 # Where the play keeps the cluster's own authority, beside cluster.json; whom its certificates of the proof are for.
 PKI, NOBODY_USER = "pki", f"{PREFIX}nobody"
 
@@ -164,7 +168,8 @@ def shifted_clock(scene: Scene, see: Evidence) -> None:
 
 @check(
     12, "Keys and certificates are strong and long enough valid", tried="read each leaf off the wire", where=BOTH,
-    expected=f"P-256 or RSA {RSA_BITS} at least, SHA-256 at least, serverAuth, {DAYS_LEFT} days left",
+    expected=f"P-256 or RSA {RSA_BITS} at least, SHA-256 at least, for signatures and serverAuth (between nodes for "
+    f"clientAuth, too), {DAYS_LEFT} days left of {DAYS_MOST} at most",
     fix="Renew: the play does it below kafka_certificate_days_min; kafka_certificate_key_type chooses the key.",
 )  # fmt: skip
 def strength(scene: Scene, see: Evidence) -> None:
@@ -173,16 +178,46 @@ def strength(scene: Scene, see: Evidence) -> None:
         if not see.twin(bool(found), f"{target}: it shows a certificate"):
             continue
         leaf = found[0]
-        key = leaf.public_key()
-        bits = key.key_size if isinstance(key, (ec.EllipticCurvePublicKey, rsa.RSAPublicKey)) else 256
-        least = RSA_BITS if isinstance(key, rsa.RSAPublicKey) else EC_BITS
-        digest = leaf.signature_hash_algorithm
-        uses = leaf.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
+        key, digest = leaf.public_key(), leaf.signature_hash_algorithm
         days = (leaf.not_valid_after_utc - datetime.now(UTC)).days
-        well = bits >= least and digest is not None and digest.digest_size >= 32  # noqa: PLR2004  SHA-256
-        well = well and ExtendedKeyUsageOID.SERVER_AUTH in uses and days >= DAYS_LEFT
-        told = f"{type(key).__name__.strip('_')} {bits} bits, {digest.name if digest else '?'}, {days} days left"
-        see.expect(well, f"{target}: {told}")
+        told = f"{type(key).__name__.strip('_')} {_bits(key)} bits, {digest.name if digest else '?'}, {days} days left"
+        weak = weaknesses(leaf, inner=target.listener.inner)
+        see.expect(not weak, f"{target}: {told}{'; ' if weak else ''}{', '.join(weak)}")
+
+
+def _bits(key: CertificatePublicKeyTypes) -> int:
+    return key.key_size if isinstance(key, (ec.EllipticCurvePublicKey, rsa.RSAPublicKey)) else EC_BITS
+
+
+def weaknesses(leaf: x509.Certificate, *, inner: bool) -> list[str]:
+    """`inner`: on a listener between nodes it is a client's, too."""
+    key, digest, modern = (
+        leaf.public_key(),
+        leaf.signature_hash_algorithm,
+        (ed25519.Ed25519PublicKey, ed448.Ed448PublicKey),
+    )
+    wanted = {ExtendedKeyUsageOID.SERVER_AUTH} | ({ExtendedKeyUsageOID.CLIENT_AUTH} if inner else set())
+    try:
+        uses = set(leaf.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value)
+    except x509.ExtensionNotFound:
+        uses = set()
+    try:
+        signs = leaf.extensions.get_extension_for_class(x509.KeyUsage).value.digital_signature
+    except x509.ExtensionNotFound:
+        signs = True  # for anything
+    # Signatures of these kinds of keys have their digest within.
+    within = leaf.signature_algorithm_oid in {SignatureAlgorithmOID.ED25519, SignatureAlgorithmOID.ED448}
+    tests = {
+        "a short key": isinstance(key, modern)
+        or _bits(key) >= (RSA_BITS if isinstance(key, rsa.RSAPublicKey) else EC_BITS),
+        "a weak digest": within or (digest is not None and digest.digest_size >= DIGEST_BYTES),
+        "not for signatures": signs,
+        f"not for {'servers and clients' if inner else 'servers'}": wanted <= uses,
+        f"less than {DAYS_LEFT} days left": (leaf.not_valid_after_utc - datetime.now(UTC)).days >= DAYS_LEFT,
+        f"longer than {DAYS_MOST} days": leaf.not_valid_after_utc - leaf.not_valid_before_utc
+        <= timedelta(days=DAYS_MOST),
+    }
+    return [told for told, well in tests.items() if not well]
 
 
 @check(

@@ -5,9 +5,14 @@ from __future__ import annotations
 import contextlib
 import socket
 import subprocess
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from tests.unit.validate.control import GOOD, cluster
 from validate.faults.errors import FaultError
@@ -177,3 +182,53 @@ def test_ports_of_hosts_without_kafka_are_looked_at(
     assert said in seen[0]
     assert [name for name, _ in asked] == (["zookeeper-1"] if host["ssh"] else [])
     assert all(("unit=zookeeper\n" in script) is ("service" in host) for _, script in asked)
+
+
+SERVER, CLIENT = ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH
+SIGNS = dict.fromkeys((
+    "digital_signature", "content_commitment", "key_encipherment", "data_encipherment", "key_agreement",
+    "key_cert_sign", "crl_sign", "encipher_only", "decipher_only",
+), False) | {"digital_signature": True}  # fmt: skip
+
+
+def leaf(key: Any, *, digest: Any, days: int, left: int, uses: tuple[Any, ...], usage: dict[str, bool] | None) -> Any:
+    now = datetime.now(UTC)
+    name = x509.Name([])
+    made = x509.CertificateBuilder(
+        name, name, key.public_key(), x509.random_serial_number(), now + timedelta(days=left - days, hours=1),
+        now + timedelta(days=left, hours=1),
+    )  # fmt: skip
+    if uses:
+        made = made.add_extension(x509.ExtendedKeyUsage(uses), critical=False)
+    if usage:
+        made = made.add_extension(x509.KeyUsage(**usage), critical=True)
+    return made.sign(key, digest)
+
+
+EC, RSA = ec.generate_private_key(ec.SECP256R1()), rsa.generate_private_key(65537, 2048)
+WELL_MADE: dict[str, Any] = {
+    "key": EC, "digest": hashes.SHA256(), "days": 397, "left": 300, "uses": (SERVER, CLIENT), "usage": SIGNS,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changes", "inner", "weak"),
+    [
+        ({}, True, []),
+        ({"usage": None}, True, []),
+        ({"key": RSA}, True, []),
+        ({"key": ed25519.Ed25519PrivateKey.generate(), "digest": None}, True, []),
+        ({"key": ec.generate_private_key(ec.SECP224R1())}, False, ["a short key"]),
+        ({"key": rsa.generate_private_key(65537, 1024)}, False, ["a short key"]),  # noqa: S505  that is the point
+        ({"key": RSA, "digest": hashes.SHA224()}, False, ["a weak digest"]),
+        ({"uses": (SERVER,)}, False, []),
+        ({"uses": (SERVER,)}, True, ["not for servers and clients"]),
+        ({"uses": (CLIENT,)}, False, ["not for servers"]),
+        ({"uses": ()}, False, ["not for servers"]),
+        ({"usage": {**SIGNS, "digital_signature": False, "key_encipherment": True}}, False, ["not for signatures"]),
+        ({"left": 29}, False, ["less than 30 days left"]),
+        ({"days": 399}, False, ["longer than 398 days"]),
+    ],
+)
+def test_what_is_weak_about_a_certificate_is_named(changes: dict[str, Any], inner: bool, weak: list[str]) -> None:
+    assert transport_certificates.weaknesses(leaf(**WELL_MADE | changes), inner=inner) == weak
