@@ -33,7 +33,10 @@ MODES = ("zookeeper",)
 ADMIN_SERVER = 8080
 GET = b"GET /commands HTTP/1.0\r\n\r\n"
 ALLOWED = "srvr"
-WORDS = ("conf", "cons", "crst", "dirs", "dump", "envi", "isro", "mntr", "ruok", "srst", "stat", "wchc", "wchp", "wchs")
+WORDS = (
+    "conf", "cons", "crst", "dirs", "dump", "envi", "gtmk", "hash", "isro", "mntr", "ruok", "srst", "stat", "wchc",
+    "wchp", "wchs",
+)  # fmt: skip
 NOT_IN_THE_LIST = "not in the whitelist"
 # Hashes of passwords, what quotas say of users, and tokens that are as good as passwords.
 # Kafka's root is the root of all or one below it; deeper, such a name is that of a topic or of a client.

@@ -35,7 +35,8 @@ class Right:
 
     @property
     def of_the_world(self) -> bool:
-        return self.scheme == "world"
+        """By that name, or from every address."""
+        return self.scheme == "world" or (self.scheme == "ip" and self.who.endswith("/0"))
 
 
 class Session:

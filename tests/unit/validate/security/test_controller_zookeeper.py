@@ -19,6 +19,7 @@ from validate.security import run
 from validate.security.registry import CHECKS
 from validate.security.scene import Scene
 from validate.security.strangers import own_authority
+from validate.security.zookeeper_wire import Right
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -313,3 +314,14 @@ def test_members_must_ask_each_other_for_a_certificate(
     keeper = Keeper(looks=looks)
     monkeypatch.setattr(checks, "keepers", lambda scene: scene.cluster.zookeepers * 2)
     assert checked(56, keeper, state, monkeypatch)[0] == verdict
+
+
+@pytest.mark.parametrize(
+    ("scheme", "who", "world"),
+    [
+        ("world", "anyone", True), ("ip", "0.0.0.0/0", True), ("ip", "::/0", True), ("ip", "198.18.0.0/24", False),
+        ("x509", "CN=kafka", False),
+    ],
+)  # fmt: skip
+def test_every_address_is_the_world(scheme: str, who: str, world: bool) -> None:
+    assert Right(31, scheme, who).of_the_world is world
