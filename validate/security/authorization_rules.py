@@ -17,6 +17,7 @@ from validate.security.stage import DENIED, OK, PREFIX, TOPIC, Acl
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from validate.cluster import Host
     from validate.security.scene import Scene
     from validate.security.wire import Session
 
@@ -211,26 +212,34 @@ def removal(scene: Scene, see: Evidence) -> None:
 
 
 @check(
-    49, "Denials are written down", tried="a denied Fetch of a topic that only this run names, at a broker, then a "
-    "look into the log files that its process holds open", where="the broker's host",
+    49, "Denials are written down", tried="a denied Fetch of a topic that only this run names, at every broker, then a "
+    "look into the log files that its process holds open", where="each broker's host",
     expected="the denial is there, with user and topic",
     fix="Logger kafka.authorizer.logger at INFO.",
 )  # fmt: skip
 def written_down(scene: Scene, see: Evidence) -> None:
-    home = scene.stage.home()
-    name = f"{PREFIX}denied-{time.time_ns():x}"  # what an earlier run was denied is no witness
-    with scene.stage.session(DENIED, home) as session:
-        codes = asked(session, requests.fetch(name))
-    see.twin(refused(codes), f"{home.name}: Fetch is denied: {said(codes)}")
-    script = denials(scene.cluster.service, name)
+    for host in scene.cluster.brokers:
+        if host.login is None:
+            see.unknown(f"{host.name}: there is no ssh access to it")
+            continue
+        name = f"{PREFIX}denied-{time.time_ns():x}"  # what an earlier run was denied is no witness
+        with scene.stage.session(DENIED, host) as session:
+            codes = asked(session, requests.fetch(name))
+        see.twin(refused(codes), f"{host.name}: Fetch is denied: {said(codes)}")
+        lines = _logged(host, denials(scene.cluster.service, name))
+        see.expect(bool(lines), f"{host.name}: {lines[0][:200] if lines else 'no word of it in its log files'}")
+
+
+def _logged(host: Host, script: str) -> list[str]:
+    """What it prints, which may take a moment to be written."""
     lines: list[str] = []
 
     def there() -> bool:
-        lines[:] = over_ssh(home, script, timeout_s=30.0).splitlines()
+        lines[:] = over_ssh(host, script, timeout_s=30.0).splitlines()
         return bool(lines)
 
     wait_until(there, timeout_s=5.0, every_s=0.5)
-    see.expect(bool(lines), f"{home.name}: {lines[0][:200] if lines else 'no word of it in its log files'}")
+    return lines
 
 
 def denials(service: str, topic: str) -> str:

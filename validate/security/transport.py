@@ -32,6 +32,7 @@ LOGIN_PORT = 22
 SCAN_S = 1.0
 SCANNERS = 64
 RENEGOTIATION_S = 8.0
+CLIENT_AUTH, CONTROLLER = "ssl.client.auth", "CONTROLLER"
 # Doors that are often forgotten open: ZooKeeper and its admin server, debuggers, JMX and its agents, Connect.
 KNOWN_PORTS = (
     2181, 2182, 2888, 3888, 5005, 7071, 7203, 8000, 8080, 8081, 8082, 8083, 8088, 8778, 9000, 9090, 9092, 9093, 9095,
@@ -213,7 +214,8 @@ def weak_ciphers(scene: Scene, see: Evidence) -> None:
 
 @check(
     14, "ssl.client.auth=required is really in force", tried="look for the demand for a certificate in the "
-    "handshake for TLS 1.2", where=BOTH, expected="every listener that declares it asks for a certificate",
+    "handshake for TLS 1.2; DescribeConfigs of every broker", where=BOTH,
+    expected="every listener that declares it asks for a certificate, and does not only wish for one",
     fix="client_auth: required in kafka_listeners; for SASL_SSL the listener's own prefix is needed.",
 )  # fmt: skip
 def client_auth(scene: Scene, see: Evidence) -> None:
@@ -228,6 +230,13 @@ def client_auth(scene: Scene, see: Evidence) -> None:
             see.expect(wants, f"{target}: {'asks for a certificate' if wants else 'asks for no certificate'}")
     if not asked:
         raise NotApplicable("cluster.json declares no listener that asks for certificates")
+    # Who only wishes for a certificate ("requested") asks in the handshake, too.
+    names = [one.name for one in scene.listeners.values() if one.client_auth == "required" and one.name != CONTROLLER]
+    for host in scene.cluster.brokers if names else ():
+        found = scene.configs(host)
+        for name in names:
+            value = found.get(f"listener.name.{name.lower()}.{CLIENT_AUTH}") or found.get(CLIENT_AUTH)
+            see.expect(value == "required", f"{host.name} {name}: {CLIENT_AUTH}={value}")
 
 
 @check(

@@ -12,7 +12,7 @@ from validate.security.stage import DENIED
 if TYPE_CHECKING:
     from tests.system.cluster.breaking import Ground
 
-# The first is the one at which the delay of failed logins is measured.
+# Another than that of the other restarts, so that not one broker alone is seen to turn checks red.
 FIRST = "broker-1"
 JMX = ("port=7199", "rmi.port=7199", "authenticate=false", "ssl=false")
 HEAP_DUMP = "-XX:+HeapDumpOnOutOfMemoryError"

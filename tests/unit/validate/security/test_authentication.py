@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import socket
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Self
 
 import pytest
 
 from tests.unit.validate.control import cluster
-from validate.security import authentication, run
+from validate.security import authentication, run, tls
 from validate.security.registry import CHECKS, Evidence
 from validate.security.scene import Scene
 from validate.security.transport_certificates import turned_away
@@ -48,6 +49,34 @@ def test_a_failed_login_is_late_against_right_ones_alone(
 ) -> None:
     monkeypatch.setattr(authentication, "timed", lambda *said: right if said[-1] == "right" else wrong)
     assert checked(scene, 22)[0] == verdict
+
+
+def test_delays_are_measured_at_every_broker(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    def timed(_scene: Scene, target: Any, _user: str, password: str) -> tuple[float, Login]:
+        prompt = password == "right" or target.host.name == "broker-3"  # noqa: S105  nobody's
+        return 0.02 if prompt else 0.12, LET_IN if password == "right" else REFUSED  # noqa: S105
+
+    monkeypatch.setattr(authentication, "timed", timed)
+    verdict, seen = checked(scene, 22)
+    assert (verdict, seen[0]) == ("failed", "broker-3: failed ones are over after 20 ms, 0 ms later")
+
+
+@pytest.mark.parametrize(("used", "verdict"), [("BROKER", "passed"), ("CLIENT", "failed"), (None, "failed")])
+def test_brokers_must_use_the_listener_that_is_theirs(
+    used: str | None, verdict: str, scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that is closed and asks for certificates shows nothing of brokers that speak to each other elsewhere."""
+    heard = tls.Greeting("accepted", messages=[tls.SERVER_HELLO, tls.CERTIFICATE_REQUEST])
+    session = SimpleNamespace(alive=lambda: True, offers=lambda _: (34, []))
+    monkeypatch.setattr(Scene, "configs", lambda *_: {"inter.broker.listener.name": used})
+    monkeypatch.setattr(Scene, "certificate", lambda *_: None)
+    monkeypatch.setattr(Scene, "ca", None)
+    monkeypatch.setattr(Scene, "connect", lambda *_: socket.socket())
+    monkeypatch.setattr(Scene, "session", lambda *_, **__: contextlib.nullcontext(session))
+    monkeypatch.setattr(authentication, "answering", lambda _: set())
+    monkeypatch.setattr(tls, "greet", lambda *_: heard)
+    got, seen = checked(scene, 28)
+    assert got == verdict, seen
 
 
 SILENT = "silent until the time was over"

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import pytest
 
-from tests.unit.validate.control import cluster
-from validate.security import authorization_rules, controller, run, tls, traces
+from tests.unit.validate.control import GOOD, cluster
+from validate.security import authorization_rules, controller, host, run, tls, traces
 from validate.security.registry import CHECKS
 from validate.security.scene import Scene
 from validate.security.stage import TOPIC, Acl
@@ -156,6 +156,36 @@ def test_tokens_are_asked_of_every_broker(
     assert asked["broker-2"] == ([DESCRIBE] if second[DESCRIBE] == 0 else [DESCRIBE, CREATE]), (
         "no token is made for nothing"
     )
+
+
+@pytest.mark.parametrize(
+    ("silent", "closed", "verdict"), [("", "", "passed"), ("broker-3", "", "failed"), ("", "broker-3", "unknown")]
+)
+def test_denials_are_looked_for_at_every_broker(
+    silent: str, closed: str, verdict: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage = SimpleNamespace(clear=lambda: None, session=lambda *_: Door())
+    monkeypatch.setattr(Scene, "stage", stage)
+    monkeypatch.setattr(authorization_rules, "asked", lambda *_: [29])
+    monkeypatch.setattr(authorization_rules, "_logged", lambda host, _: [] if host.name == silent else ["denied"])
+    hosts = [{**host, "ssh": None if host["name"] == closed else host["ssh"]} for host in GOOD["hosts"]]
+    with contextlib.closing(Scene(cluster(tmp_path, hosts=hosts))) as made:
+        got, seen = checked(made, 49)
+    assert got == verdict, seen
+    assert seen[0].startswith(silent or closed)
+
+
+@pytest.mark.parametrize(
+    ("offset", "error", "verdict"),
+    [(0.01, 0.01, "passed"), (0.6, 0.01, "failed"), (-0.6, 0.01, "failed"), (0.45, 0.1, "unknown"),
+     (0.55, 0.1, "unknown"), (0.0, 0.6, "unknown"), (3.0, 0.6, "failed")],
+)  # fmt: skip
+def test_clocks_agree_only_where_that_is_known(
+    offset: float, error: float, verdict: str, scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(host, "clock_of", lambda _: (offset, error))
+    got, seen = checked(scene, 66)
+    assert got == verdict, seen
 
 
 FOUND = [f"{traces.KNOWN} in processes"]

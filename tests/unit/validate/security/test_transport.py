@@ -184,6 +184,35 @@ def test_ports_of_hosts_without_kafka_are_looked_at(
     assert all(("unit=zookeeper\n" in script) is ("service" in host) for _, script in asked)
 
 
+@pytest.mark.parametrize(
+    ("settings", "asks", "verdict"),
+    [
+        ({"listener.name.mtls.ssl.client.auth": "required"}, True, "passed"),
+        ({"ssl.client.auth": "required"}, True, "passed"),
+        ({"listener.name.mtls.ssl.client.auth": "requested", "ssl.client.auth": "required"}, True, "failed"),
+        ({}, True, "failed"),
+        ({"ssl.client.auth": "required"}, False, "failed"),
+    ],
+)
+def test_a_certificate_that_is_only_wished_for_is_not_required(
+    settings: dict[str, str], asks: bool, verdict: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard = tls.Greeting("accepted", messages=[tls.SERVER_HELLO, *([tls.CERTIFICATE_REQUEST] if asks else [])])
+    monkeypatch.setattr(tls, "greet", lambda *_: heard)
+    listener = {**GOOD["listeners"][1], "name": "MTLS"}
+    with contextlib.closing(Scene(cluster(tmp_path, listeners=[listener]))) as scene:
+        monkeypatch.setattr(Scene, "connect", lambda *_: socket.socket())
+        monkeypatch.setattr(Scene, "configs", lambda *_: settings)
+        got, seen = checked(scene, 14)
+    assert got == verdict, seen
+
+
+@pytest.mark.parametrize("family", sorted(tls.WEAK))
+def test_every_weak_family_is_offered_alone_and_none_is_strong(family: str) -> None:
+    assert not set(tls.WEAK[family]) & set(tls.STRONG)
+    assert [other for other in tls.WEAK if other != family and set(tls.WEAK[other]) & set(tls.WEAK[family])] == []
+
+
 SERVER, CLIENT = ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH
 SIGNS = dict.fromkeys((
     "digital_signature", "content_commitment", "key_encipherment", "data_encipherment", "key_agreement",
