@@ -28,7 +28,7 @@ from validate.security.wire import (
 
 if TYPE_CHECKING:
     from validate.cluster import Host
-    from validate.security.scene import Scene, Target
+    from validate.security.scene import Listener, Scene, Target
 
 HERE = "this machine"
 NODES = "another node of the cluster, through ssh"
@@ -48,8 +48,15 @@ def about_scram(scene: Scene) -> None:
         raise NotApplicable("cluster.json has no listener for clients that lets in by SCRAM")
 
 
-def tried_login(scene: Scene, user: str, password: str, host: Host, mechanism: str = "") -> Login:
-    target = scene.target(host, scene.login_listener)
+def doors(scene: Scene) -> list[Listener]:
+    """Every listener at which clients log in."""
+    return [one for one in scene.listeners.values() if one.sasl and not one.inner] or [scene.login_listener]
+
+
+def tried_login(
+    scene: Scene, user: str, password: str, host: Host, mechanism: str = "", door: Listener | None = None
+) -> Login:
+    target = scene.target(host, door or scene.login_listener)
     with scene.session(target) as session:
         return session.login(mechanism or scene.mechanism, user, password)
 
@@ -66,17 +73,22 @@ def refused(see: Evidence, host: Host, told: str, said: Login) -> None:
 
 
 @check(
-    17, "A wrong password is refused", tried="a login as a declared user with a wrong password, at every broker",
+    17, "A wrong password is refused", tried="a login as a declared user with a wrong password, at every broker's "
+    "every listener for logins",
     where=HERE, expected="SASL_AUTHENTICATION_FAILED; the right password is let in",
     fix="Run playbooks/access.yml: it sets every declared user's password again.",
 )  # fmt: skip
 def wrong_password(scene: Scene, see: Evidence) -> None:
     about_scram(scene)
+    admin, user = scene.cluster.admin_user, scene.cluster.validator_user
+    pairs = [(door, one) for door in doors(scene) for one in door.mechanisms if one.startswith("SCRAM-")]
     for host in scene.cluster.brokers:
-        for mechanism in [one for one in scene.login_listener.mechanisms if one.startswith("SCRAM-")]:
-            said = tried_login(scene, scene.cluster.validator_user, "wrong", host, mechanism)
-            refused(see, host, f"{scene.cluster.validator_user}, {mechanism}", said)
-        right_login(scene, see, host)
+        for door, mechanism in pairs:
+            said = tried_login(scene, user, "wrong", host, mechanism, door)
+            refused(see, host, f"{door.name}: {user}, {mechanism}", said)
+        for door, mechanism in dict(reversed(pairs)).items():  # the first of each
+            said = tried_login(scene, admin, scene.password(admin), host, mechanism, door)
+            see.twin(said.well, f"{host.name}: {door.name}: {admin} with the right password: {said}")
 
 
 @check(
@@ -120,17 +132,18 @@ def empty(scene: Scene, see: Evidence) -> None:
 )  # fmt: skip
 def mechanisms(scene: Scene, see: Evidence) -> None:
     about_scram(scene)
-    declared = set(scene.login_listener.mechanisms)
+    asked = [(door, mechanism) for door in doors(scene) for mechanism in EVERY_MECHANISM]
     for host in scene.cluster.brokers:
-        for mechanism in EVERY_MECHANISM:
-            with scene.session(scene.target(host, scene.login_listener)) as session:
+        for door, mechanism in asked:
+            with scene.session(scene.target(host, door)) as session:
                 code, offered = session.offers(mechanism)
-            told = f"{host.name}: {mechanism}: {name_of(code) if code else 'accepted'}, offered {sorted(offered)}"
-            if mechanism in declared:
+            at = host.name if door == scene.login_listener else f"{host.name} {door.name}"
+            told = f"{at}: {mechanism}: {name_of(code) if code else 'accepted'}, offered {sorted(offered)}"
+            if mechanism in door.mechanisms:
                 see.twin(code == 0, told)
             else:
                 see.expect(code == UNSUPPORTED_MECHANISM, told)
-            see.expect(set(offered) <= declared or not code, f"{host.name}: offered {sorted(offered)}")
+            see.expect(set(offered) <= set(door.mechanisms) or not code, f"{at}: offered {sorted(offered)}")
 
 
 @check(
@@ -140,12 +153,15 @@ def mechanisms(scene: Scene, see: Evidence) -> None:
 )  # fmt: skip
 def before_login(scene: Scene, see: Evidence) -> None:
     for host in scene.cluster.brokers:
-        with scene.session(scene.target(host, scene.login_listener)) as session:
-            try:
-                session.ask(everything(), 9)
-                see.wrong(f"{host.name}: Metadata was answered without a login")
-            except NoAnswer as why:
-                turned_away(see, host.name, str(why))
+        for target in (scene.target(host, door) for door in doors(scene)):
+            with scene.session(target) as session:
+                try:
+                    session.ask(everything(), 9)
+                    see.wrong(f"{target}: Metadata was answered without a login")
+                except NoAnswer as why:
+                    turned_away(see, str(target), str(why))
+            there = greeted(scene, target, certificate_for(scene, target))
+            see.twin(there == "", f"{target}: the first question of every client is answered {there}")
         answer = scene.admin(host).ask(everything(), 9)
         see.twin(bool(answer.brokers), f"{host.name}: after a login {len(answer.brokers)} brokers are named")
 

@@ -139,6 +139,8 @@ def no_plaintext(scene: Scene, see: Evidence) -> None:
         found = scene.configs(host)
         protocols = dict(pair.split(":") for pair in (found["listener.security.protocol.map"] or "").split(","))
         names = {place.partition("://")[0] for place in (found["listeners"] or "").split(",")}
+        # By these a broker that is no controller speaks to those that are.
+        names |= {name for name in (found.get("controller.listener.names") or "").split(",") if name}
         plain = sorted(name for name in names if protocols.get(name, "PLAINTEXT").endswith("PLAINTEXT"))
         see.expect(not plain, f"{host.name}: in force {', '.join(f'{n}:{protocols.get(n)}' for n in sorted(names))}")
 

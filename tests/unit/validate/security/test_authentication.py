@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import pytest
 
-from tests.unit.validate.control import cluster
+from tests.unit.validate.control import GOOD, cluster
 from validate.security import authentication, run, tls
 from validate.security.registry import CHECKS, Evidence
 from validate.security.scene import Scene
@@ -143,3 +143,44 @@ def test_each_listener_that_answers_nobody_without_a_name_has_its_twin(
     verdict, seen = checked(scene, 26)
     assert verdict == "unknown"
     assert seen[0].startswith("the positive twin failed: broker-1 CLIENT 9092")
+
+
+class Door:
+    """A listener that lets in whom it should, or anybody, or answers without a login."""
+
+    def __init__(self, listener: str, lax: str) -> None:
+        self.lax = listener == lax
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def login(self, _mechanism: str, _user: str, password: str) -> Login:
+        return LET_IN if self.lax or password == "right" else REFUSED  # noqa: S105  nobody's
+
+    def offers(self, mechanism: str) -> tuple[int, list[str]]:
+        return (0, []) if self.lax or mechanism.startswith("SCRAM") else (33, ["SCRAM-SHA-512", "SCRAM-SHA-256"])
+
+    def ask(self, *_: Any) -> Any:
+        if not self.lax:
+            raise NoAnswer("closed without an answer")
+        return SimpleNamespace(brokers=[])
+
+
+@pytest.mark.parametrize("number", [17, 20, 21])
+@pytest.mark.parametrize("lax", ["", "CLIENT", "PARTNERS"])
+def test_every_listener_for_logins_is_tried(
+    number: int, lax: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, *others = GOOD["listeners"]
+    monkeypatch.setattr(Scene, "password", lambda *_: "right")
+    monkeypatch.setattr(Scene, "session", lambda _, target, *__: Door(target.listener.name, lax))
+    monkeypatch.setattr(Scene, "admin", lambda *_: SimpleNamespace(ask=lambda *_: SimpleNamespace(brokers=[1])))
+    monkeypatch.setattr(authentication, "greeted", lambda *_: "")
+    listeners = [first, {**first, "name": "PARTNERS", "port": 9096}, *others]
+    with contextlib.closing(Scene(cluster(tmp_path, listeners=listeners))) as made:
+        verdict, seen = checked(made, number)
+    assert verdict == ("failed" if lax else "passed"), seen
+    assert lax != "PARTNERS" or all("PARTNERS" in line for line in seen[:4]), seen

@@ -213,6 +213,31 @@ def test_every_weak_family_is_offered_alone_and_none_is_strong(family: str) -> N
     assert [other for other in tls.WEAK if other != family and set(tls.WEAK[other]) & set(tls.WEAK[family])] == []
 
 
+@pytest.mark.parametrize(
+    ("listeners", "controllers", "protocols", "verdict"),
+    [
+        ("CLIENT://:9092,BROKER://:9091", "CONTROLLER", "CLIENT:SASL_SSL,BROKER:SSL,CONTROLLER:SSL", "passed"),
+        ("CLIENT://:9092,BROKER://:9091", None, "CLIENT:SASL_SSL,BROKER:SSL", "passed"),
+        ("CLIENT://:9092,BROKER://:9091", "CONTROLLER", "CLIENT:SASL_PLAINTEXT,BROKER:SSL,CONTROLLER:SSL", "failed"),
+        # Of a broker that is no controller: it has no such listener, and speaks to one.
+        ("CLIENT://:9092,BROKER://:9091", "CONTROLLER", "CLIENT:SASL_SSL,BROKER:SSL,CONTROLLER:PLAINTEXT", "failed"),
+        ("CLIENT://:9092,BROKER://:9091", "CONTROLLER", "CLIENT:SASL_SSL,BROKER:SSL", "failed"),
+    ],
+)
+def test_what_is_in_force_is_all_tls(
+    listeners: str, controllers: str | None, protocols: str, verdict: str, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    found = {
+        "listener.security.protocol.map": protocols,
+        "listeners": listeners,
+        "controller.listener.names": controllers,
+    }
+    monkeypatch.setattr(Scene, "configs", lambda *_: found)
+    with contextlib.closing(Scene(cluster(tmp_path))) as scene:
+        assert checked(scene, 3)[0] == verdict
+
+
 SERVER, CLIENT = ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH
 SIGNS = dict.fromkeys((
     "digital_signature", "content_commitment", "key_encipherment", "data_encipherment", "key_agreement",
