@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 import socket
 import ssl
 import subprocess
@@ -12,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from common.errors import KastellanError
+from validate.faults.shell import over_ssh
 from validate.security import old_server, tls, wire
 from validate.security.look import take_sockets
 from validate.security.registry import Evidence, NotApplicable, check
@@ -31,7 +33,7 @@ BOTH = f"{HERE}; for listeners of nodes {NODES}"
 LOGIN_PORT = 22
 SCAN_S = 1.0
 SCANNERS = 64
-RENEGOTIATION_S = 8.0
+RENEGOTIATION_S, INSIDE_S = 8.0, 30.0
 CLIENT_AUTH, CONTROLLER = "ssl.client.auth", "CONTROLLER"
 # Doors that are often forgotten open: ZooKeeper and its admin server, debuggers, JMX and its agents, Connect.
 KNOWN_PORTS = (
@@ -77,8 +79,10 @@ def sockets(scene: Scene, see: Evidence) -> dict[str, Look]:
 
 @check(
     1, "Every listening port is declared", tried="list the listening sockets of each host, of Kafka or not; connect to "
-    "them, and to ports that are often forgotten", where=f"each host's kernel (ss); {HERE}",
-    expected="the service holds its declared listeners and nothing else; no undeclared port answers from outside",
+    "them, and to ports that are often forgotten; from another host to those that are undeclared",
+    where=f"each host's kernel (ss); {HERE}; another host of the cluster",
+    expected="the service holds its declared listeners and nothing else; no undeclared port answers from outside, nor "
+    "from another host",
     fix="Close the port, or declare it: in kafka_listeners, for other hosts in their ports of cluster.json; the host "
     "firewall (host_firewall) drops all others.",
 )  # fmt: skip
@@ -102,6 +106,28 @@ def declared(scene: Scene, see: Evidence) -> None:
         told = f"{host.name}: of {len(wanted[host.name])} ports {sorted(open_)} answer from outside"
         see.expect(open_ <= allowed, told)
         see.twin(bool(open_), f"{host.name}: declared ports answer from outside")
+        _from_inside(scene, see, host, sorted(outer.get(host.name, set()) - allowed - open_))
+
+
+def _from_inside(scene: Scene, see: Evidence, host: Host, ports: list[int]) -> None:
+    """What is closed to this machine may be open to the cluster's own hosts."""
+    others = [one for one in scene.cluster.hosts if one.login and one != host]
+    if not ports or not others:
+        return
+    script = "".join(_knocks(host.address, port) for port in ports) + "wait\nexit 0\n"
+    try:
+        told = over_ssh(others[0], script, timeout_s=INSIDE_S)
+    except KastellanError as why:
+        see.unknown(f"{host.name}: {ports} were not tried from {others[0].name}: {' '.join(str(why).split())}")
+        return
+    open_ = [int(port) for port in told.split()]
+    see.expect(not open_, f"{host.name}: of {ports}, undeclared, {open_ or 'none'} answer {others[0].name}")
+
+
+def _knocks(address: str, port: int) -> str:
+    """For a host's shell: the port, if somebody answers there; what is dropped takes its time, so all go at once."""
+    knock = f"exec 3<>/dev/tcp/{address}/{port}"
+    return f"{{ timeout 2 bash -c {shlex.quote(knock)} && echo {port}; }} < /dev/null 2> /dev/null &\n"
 
 
 @check(

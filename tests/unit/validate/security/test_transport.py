@@ -174,6 +174,7 @@ def test_ports_of_hosts_without_kafka_are_looked_at(
         return there & set(places)
 
     monkeypatch.setattr(look, "over_ssh", over_ssh)
+    monkeypatch.setattr(transport, "over_ssh", lambda *_, **__: "")
     monkeypatch.setattr(transport, "answering", answering)
     with contextlib.closing(Scene(cluster(tmp_path, hosts=[GOOD["hosts"][0], host]))) as scene:
         scene.looks = {"broker-1": look.Look("broker-1", look.parse(listening((9092, ITS))))}
@@ -243,6 +244,44 @@ SIGNS = dict.fromkeys((
     "digital_signature", "content_commitment", "key_encipherment", "data_encipherment", "key_agreement",
     "key_cert_sign", "crl_sign", "encipher_only", "decipher_only",
 ), False) | {"digital_signature": True}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("inside", "verdict", "said"),
+    [
+        ("", "passed", ""),
+        ("4444\n", "failed", "broker-1: of [4444, 5355], undeclared, [4444] answer broker-2"),
+        (None, "unknown", "broker-1: [4444, 5355] were not tried from broker-2: refused"),
+    ],
+)
+def test_what_is_closed_to_this_machine_may_be_open_to_other_hosts(
+    inside: str | None, verdict: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def over_ssh(host: Host, _script: str, *, timeout_s: float) -> str:
+        assert (host.name, timeout_s > 0) == ("broker-2", True)
+        if inside is None:
+            raise FaultError("refused")
+        return inside
+
+    monkeypatch.setattr(transport, "over_ssh", over_ssh)
+    monkeypatch.setattr(transport, "answering", lambda places: {place for place in places if place[1] == 22})
+    with contextlib.closing(Scene(cluster(tmp_path, 2))) as scene:
+        told = {
+            "broker-1": listening((9092, ITS), (4444, STRANGERS), (5355, STRANGERS)), "broker-2": listening((9092, ITS)),
+        }  # fmt: skip
+        scene.looks = {name: look.Look(name, look.parse(one)) for name, one in told.items()}
+        got, seen = checked(scene, 1)
+    assert got == verdict, seen
+    assert said in seen[0]
+
+
+def test_a_knock_names_the_port_where_somebody_answers() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as open_, socket.create_server(("127.0.0.1", 0)) as closed:
+        ports = [one.getsockname()[1] for one in (open_, closed)]
+        closed.close()
+        script = "".join(transport._knocks("127.0.0.1", port) for port in ports) + "wait\nexit 0\n"
+        done = subprocess.run(["bash", "-s"], input=script, capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == (f"{ports[0]}\n", "")
 
 
 def leaf(key: Any, *, digest: Any, days: int, left: int, uses: tuple[Any, ...], usage: dict[str, bool] | None) -> Any:
