@@ -88,9 +88,13 @@ def test_a_partition_that_was_silent_is_taken_anew(monkeypatch: pytest.MonkeyPat
         reader = Reader(notes)
 
         def looked() -> str | None:
-            seen = len(heard)
             reader.look(0)
-            assert wait_until(lambda: not reader.poll(0.02) and len(heard) > seen, timeout_s=10)
+
+            def answered() -> bool:
+                reader.poll(0.02)
+                return not reader.outstanding
+
+            assert wait_until(answered, timeout_s=10)
             return heard[-1]
 
         # The first look brings the connection up.
