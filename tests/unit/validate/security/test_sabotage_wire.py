@@ -8,6 +8,7 @@ import socket
 import ssl
 import subprocess
 import threading
+from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -55,7 +56,7 @@ def leaf(state: Path) -> x509.Certificate:
     return (
         x509.CertificateBuilder(
             issuer._chain[0].subject, x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, HOST)]), key.public_key(),
-            x509.random_serial_number(), utc_now(), utc_now().replace(year=utc_now().year + 1),
+            x509.random_serial_number(), utc_now(), utc_now() + timedelta(days=365),
         )
         .add_extension(names, critical=False)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]), critical=False)
