@@ -38,7 +38,7 @@ LOOK_AT_SPARK = "systemctl show --property=LoadState,ActiveState {unit} | tr '\\
 SPARK_LINE = "LoadState="
 SPARK_ROLES = ("spark_master", "spark_worker")
 FULL_PERCENT = 95
-RUNS, NOT_MADE = "runs", "not made yet"
+RUNS, NOT_MADE, MISSING = "runs", "not made yet", "missing"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -49,9 +49,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     stack = checked_stack(arguments.stack)
     hosts = hosts_of(stack)
+    made = (HOME / stack / "cluster.json").exists()
     with ThreadPoolExecutor(max_workers=16) as pool:
-        seen = list(pool.map(look, hosts))
-    cluster = health(stack) if (HOME / stack / "cluster.json").exists() else None
+        seen = list(pool.map(lambda host: look(host, made=made), hosts))
+    cluster = health(stack) if made else None
     well = all(host["well"] for host in seen) and (cluster is None or not cluster["problems"])
     if arguments.json:
         print(json.dumps({"stack": stack, "well": well, "hosts": seen, "cluster": cluster}, indent=1))
@@ -95,7 +96,8 @@ def first_failure(output: str) -> str:
     return next(iter(told), lines[-1] if lines else "it said nothing")
 
 
-def look(host: StackHost) -> dict[str, Any]:
+def look(host: StackHost, *, made: bool) -> dict[str, Any]:
+    """`made`: the stack has its cluster, so that what is not there was there before."""
     facts = {"name": host.name, "address": host.login.address, "roles": host.roles}
     try:
         done = subprocess.run(
@@ -110,7 +112,7 @@ def look(host: StackHost) -> dict[str, Any]:
     if len(lines) < LOOK_LINES:
         return {**facts, "well": False, "state": "unreachable", "detail": done.stderr.strip()}
     seen = {**facts, **judge(lines)}
-    daemons = spark_daemons(host.roles, of_spark)
+    daemons = spark_daemons(host.roles, of_spark, made=made)
     if not daemons:
         return seen
     down = [f"{role} {state}" for role, state in daemons.items() if state not in {RUNS, NOT_MADE}]
@@ -124,13 +126,14 @@ def look_of(roles: Sequence[str]) -> str:
     return LOOK + "\n".join(LOOK_AT_SPARK.format(unit=unit) for unit in units)
 
 
-def spark_daemons(roles: Sequence[str], lines: Sequence[str]) -> dict[str, str]:
+def spark_daemons(roles: Sequence[str], lines: Sequence[str], *, made: bool) -> dict[str, str]:
     """Role -> how its daemon is; a host that was made, and no more than that yet, is as well as it can be."""
+    absent = MISSING if made else NOT_MADE
     found = dict.fromkeys((role for role in SPARK_ROLES if role in roles), "unknown")
     for role, line in zip(found, lines, strict=False):
         state = dict(word.split("=", 1) for word in line.split())
         active = state.get("ActiveState", "unknown")
-        found[role] = NOT_MADE if state["LoadState"] == "not-found" else RUNS if active == "active" else active
+        found[role] = absent if state["LoadState"] == "not-found" else RUNS if active == "active" else active
     return found
 
 

@@ -33,16 +33,9 @@ def run(
     shown = shlex.join(argv)
     try:
         done = subprocess.run(
-            argv,
-            capture_output=True,
-            text=True,
-            input=stdin,
-            timeout=timeout_s,
-            check=False,
-            cwd=cwd,
-            env=env,
+            argv, capture_output=True, text=True, input=stdin, timeout=timeout_s, check=False, cwd=cwd, env=env,
             pass_fds=keep_open,
-        )
+        )  # fmt: skip
     except FileNotFoundError:
         raise CommandFailed(f"There is no program {argv[0]!r}.", details=shown, resolution=resolution) from None
     except subprocess.TimeoutExpired:

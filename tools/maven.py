@@ -10,7 +10,7 @@ from xml.sax.saxutils import escape
 
 from common.errors import KastellanError
 from common.run import run
-from common.sums import sha256_of
+from tools.sums import sha256_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

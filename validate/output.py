@@ -9,6 +9,8 @@ from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
@@ -50,9 +52,15 @@ def place_beside(ledger: str) -> str:
     return tempfile.mkdtemp(prefix="kastellan-findings-")
 
 
-def place_named(out: str) -> str:
+def place_named(out: str, ledger: str) -> str:
     """Where the user wants the findings. They replace what is there, so it must be findings of before or nothing."""
     folder = Path(out.removeprefix("file://").removeprefix("file:"))
+    if not is_url(out) and not is_url(ledger) and folder.resolve().is_relative_to(Path(ledger).resolve()):
+        raise UsageError(
+            f"{str(folder)!r} is in the ledger itself.",
+            details="Findings there would be taken for records, or take their place.",
+            resolution="Name a folder outside it with --out, e.g. findings.",
+        )
     if not is_url(out) and not _holds_findings_alone(folder):
         raise UsageError(
             f"{str(folder)!r} is {'a folder that holds other things' if folder.is_dir() else 'a file'}.",
@@ -66,7 +74,21 @@ def _holds_findings_alone(folder: Path) -> bool:
     """Also where nothing is at all."""
     if not folder.is_dir():
         return not os.path.lexists(folder)
-    return all(x.name.lstrip("._").startswith(("part-", "SUCCESS")) for x in folder.iterdir())
+    for entry in folder.iterdir():
+        if entry.name == "_temporary":  # of a judge that was ended while it wrote
+            continue
+        if entry.is_dir() or not entry.name.lstrip("._").startswith(("part-", "SUCCESS")):
+            return False
+        if entry.name.endswith(".parquet") and not _is_of_findings(entry):
+            return False  # whatever Spark writes has such names
+    return True
+
+
+def _is_of_findings(part: Path) -> bool:
+    try:
+        return list(pq.read_schema(part).names) == list(FINDING)
+    except (OSError, pa.ArrowInvalid):
+        return False
 
 
 def nothing(spark: SparkSession) -> DataFrame:

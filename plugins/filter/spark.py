@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 # What a drift report says of each of role spark's tasks.
 REGISTERED = {
     "host": "__host_settled",
+    "folders": "__spark_folders_made",
     "installation": "__spark_switched",
     "group": "__spark_group_made",
     "user": "__spark_user_made",

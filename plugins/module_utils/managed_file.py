@@ -131,11 +131,12 @@ def _give_content(path: str, wanted: dict[str, Any]) -> None:
     uid, gid = _uid(wanted.get("owner")), _gid(wanted.get("group"))
     before = Path(path).lstat()
     for folder, folders, files in os.walk(path):
-        if Path(folder).lstat().st_dev != before.st_dev:
-            folders.clear()  # another disk is another matter
-            continue
+        with contextlib.suppress(FileNotFoundError):  # a running service renames and removes meanwhile
+            if Path(folder).lstat().st_dev != before.st_dev:
+                folders.clear()  # another disk is another matter
+                continue
         for name in (*folders, *files):
-            with contextlib.suppress(FileNotFoundError):  # a running service renames its files meanwhile
+            with contextlib.suppress(FileNotFoundError):
                 _give(Path(folder) / name, before, uid, gid)
 
 

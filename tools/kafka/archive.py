@@ -18,7 +18,7 @@ from pathlib import Path
 
 from common.cache import cache_dir
 from common.errors import KastellanError, UsageError
-from common.sums import is_as_made, write_sum
+from tools.sums import is_as_made, write_sum
 
 TIMEOUT_S = 60
 SHA512_LETTERS = 128

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING
 
 from common.cache import cache_dir
 from common.errors import KastellanError
-from common.sums import is_as_made, write_sum
 from tools.kafka.coordinates import read_lock
 from tools.kafka.scripts import files
 from tools.maven import copy_jars, verify
+from tools.sums import is_as_made, write_sum
 
 if TYPE_CHECKING:
     from tools.maven import Jar

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from common.errors import KastellanError
 from common.run import run
-from common.sums import sha256_of
 from tools.kafka.coordinates import write_lock
 from tools.maven import Jar, items, pom
+from tools.sums import sha256_of
 
 TIMEOUT_S = 600
 _RESOLVED = re.compile(r"(?P<group>[\w.-]+):(?P<artifact>[\w.-]+):jar:(?P<version>[\w.-]+):(?:compile|runtime)")

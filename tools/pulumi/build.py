@@ -15,8 +15,8 @@ from common.cache import cache_dir
 from common.errors import CommandFailed
 from common.lock import locked
 from common.run import run
-from common.sums import sha256_of
 from tools.pulumi.golang import builder, parse_version
+from tools.sums import sha256_of
 
 VERSION = "3.259.0"
 # Older ones lack options that we call, and their language hosts do not know the SDK in the lock file.

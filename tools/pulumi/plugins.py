@@ -15,9 +15,9 @@ from common.cache import cache_dir
 from common.errors import KastellanError
 from common.lock import locked
 from common.run import run
-from common.sums import is_as_made, write_sum
 from tools.pulumi import reach
 from tools.pulumi.golang import builder
+from tools.sums import is_as_made, write_sum
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from common.cache import cache_dir
 from common.errors import KastellanError
-from common.sums import is_as_made, write_sum
+from tools.sums import is_as_made, write_sum
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from common.cache import cache_dir
 from common.errors import KastellanError
-from common.sums import sha256_of
 from tools.maven import copy_jars, read_lines, verify
+from tools.sums import sha256_of
 
 if TYPE_CHECKING:
     from tools.maven import Jar

@@ -92,7 +92,10 @@ def _ports(cluster: Cluster, host: Host, cut: str) -> str:
             )
     elif cut == "clients":
         named = [port for name, port in cluster.listeners.items() if name in CLIENT_LISTENERS]
-        chosen = named or [cluster.client_port(host)]
+        told, served = cluster.client_port(host), set(cluster.listeners.values())
+        # What clients are told may be mapped to another port on its way: the host's packet filter sees the listener's.
+        outer = [port for name, port in cluster.listeners.items() if name not in {"CONTROLLER", "BROKER"}]
+        chosen = named or ([told] if told in served or not outer else outer)
     else:
         chosen = [*cluster.listeners.values(), *keepers]
     return f"{{ {', '.join(str(port) for port in sorted(chosen))} }}"

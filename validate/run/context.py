@@ -38,7 +38,7 @@ class Context:
     _spark: SparkSession | None = None
 
     def spark(self) -> SparkSession:
-        """Started when the first ledger is there to be judged; one session for the whole run."""
+        """One session for the whole run, started when first needed: by a remote master's ledger before any load."""
         if self._spark is None:
             from validate import readback, session  # noqa: PLC0415  Spark's modules, only now
 

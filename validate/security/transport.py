@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import socket
 import ssl
 import subprocess
@@ -29,6 +30,8 @@ LOGIN_PORT = 22
 SCAN_S = 1.0
 SCANNERS = 64
 RENEGOTIATION_S = 8.0
+# What a handshake ends with where the other side does not have the version, or a suite of it.
+REFUSED = re.compile("PROTOCOL_VERSION|UNSUPPORTED_PROTOCOL|HANDSHAKE_FAILURE|INSUFFICIENT_SECURITY")
 # Doors that are often forgotten open: ZooKeeper and its admin server, debuggers, JMX and its agents, Connect.
 KNOWN_PORTS = (
     2181, 2182, 2888, 3888, 5005, 7071, 7203, 8000, 8080, 8081, 8082, 8083, 8088, 8778, 9000, 9090, 9092, 9093, 9095,
@@ -156,10 +159,10 @@ def new_versions(scene: Scene, see: Evidence) -> None:
             try:
                 with scene.session(target, context) as session:
                     told = str(session.channel.version())  # type: ignore[attr-defined]
-            except ssl.SSLCertVerificationError:
-                raise  # it has the version, and a certificate that says nothing of it
             except ssl.SSLError as error:
-                see.wrong(f"{target}: {version.name} is refused ({error.reason or error})")
+                if not REFUSED.search(error.reason or ""):
+                    raise  # a connection that ends, or a certificate, says nothing of the version
+                see.wrong(f"{target}: {version.name} is refused ({error.reason})")
             else:
                 see.expect(told.replace(".", "_") == version.name, f"{target}: {told}")
 

@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
             resolution="Name the folder that holds sent/, log/ ..., e.g. .kastellan/local/runs/<run>/ledger.",
         )
     expectation = load(args.expect) if args.expect else judge.expectation_beside(place)
-    out = output.place_named(args.out) if args.out else output.place_beside(place)
+    out = output.place_named(args.out, place) if args.out else output.place_beside(place)
     if not args.json and sys.stderr.isatty():
         print("Judging; Spark takes some seconds to start.", file=sys.stderr)
     size = 0 if is_url(place) else sum(x.stat().st_size for x in Path(place).rglob("*") if x.is_file())

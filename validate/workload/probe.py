@@ -145,6 +145,7 @@ class Reader:
         self._consumer = Consumer(settings, logger=SILENT)
         self._numbers = {place: lane for lane, place in enumerate(self._lanes)}
         self._assigned = False
+        self._silent: set[int] = set()  # lanes whose last look had no answer in time
 
     @property
     def outstanding(self) -> int:
@@ -160,11 +161,20 @@ class Reader:
             self._assigned = True
             return
         for lane in idle:
-            self._seek(lane)
+            self._ask_again(lane)
 
-    def _seek(self, lane: int) -> None:
+    def _ask_again(self, lane: int) -> None:
+        """A client may wait for ever for an offset it asked a leader that has died (docs/adr/0097): what was silent is
+        taken anew, by the same client over the connections it has."""
         place = self._lanes[lane]
         try:
+            if lane in self._silent:
+                with contextlib.suppress(KafkaException):  # given back already, and taking it again failed
+                    self._consumer.incremental_unassign([TopicPartition(*place)])
+                self._consumer.incremental_assign([TopicPartition(*place, TAIL_1)])
+                self._consumer.resume([TopicPartition(*place)])
+                self._silent.remove(lane)
+                return
             self._consumer.resume([TopicPartition(*place)])
             self._consumer.seek(TopicPartition(*place, TAIL_1))
         except KafkaException as error:
@@ -178,6 +188,7 @@ class Reader:
         now_s = time.monotonic()
         for lane, (_, deadline_s) in list(self._asked.items()):
             if now_s >= deadline_s:
+                self._silent.add(lane)
                 self._answer(lane, TIMED_OUT)
 
     def _hear(self, message: Message) -> None:

@@ -130,6 +130,9 @@ class Part:
 
 CONFIG, UNIT = "/etc/kafka/server.properties", "/etc/systemd/system/kafka.service"
 DROP_IN = f"{UNIT}.d/sabotage.conf"
+# A break's own program, and its end.
+QUIETLY = "systemd-run --quiet --collect --unit sabotage --description sabotage"
+STOP = "systemctl stop sabotage 2>/dev/null || ! systemctl is-active --quiet sabotage"
 RESTART = "systemctl daemon-reload; systemctl reset-failed kafka 2>/dev/null || true; systemctl restart kafka"
 
 

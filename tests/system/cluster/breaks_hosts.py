@@ -7,7 +7,7 @@ import contextlib
 import shlex
 from typing import TYPE_CHECKING
 
-from tests.system.cluster.breaking import DROP_IN, HOST, Ground, Sabotage, shell
+from tests.system.cluster.breaking import DROP_IN, HOST, QUIETLY, STOP, Ground, Sabotage, shell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -18,8 +18,6 @@ HARD = f"$(awk '/open files/ {{print $5}}' /proc/{PID}/limits)"
 SSHD = "/etc/ssh/sshd_config.d/00-sabotage.conf"
 DATA = "/var/lib/kafka/data"
 FILTER = "nft -f /etc/kastellan/firewall.nft"
-STOP = "systemctl stop sabotage 2>/dev/null || ! systemctl is-active --quiet sabotage"
-QUIETLY = "systemd-run --quiet --collect --unit sabotage --description sabotage"
 LIBS = "/opt/kafka/versions/*/libs"
 DATE = "/usr/local/bin/date"  # before the system's own in the path of whoever logs in
 
@@ -38,7 +36,7 @@ PORTS = (
     Sabotage(
         "a stranger that listens", frozenset({1}),
         shell(
-            f"systemd-run --quiet --unit sabotage --collect nc -lk 5005 && {nft('tcp dport 5005 accept')}",
+            f"{QUIETLY} nc -lk 5005 && {nft('tcp dport 5005 accept')}",
             STOP, FILTER,
         ),
     ),

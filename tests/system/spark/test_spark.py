@@ -87,3 +87,5 @@ def test_a_load_and_its_verdict_are_those_of_this_machine(lab: Lab) -> None:
 def test_a_second_run_of_the_play_changes_nothing(lab: Lab) -> None:
     told = lab.native("ansible-playbook", "-i", f"inventories/{STACK}", "playbooks/site.yml").stdout
     assert set(re.findall(r"changed=(\d+)", told)) == {"0"}
+    drift = lab.native("ansible-playbook", "-i", f"inventories/{STACK}", "playbooks/drift.yml").stdout
+    assert "Nothing differs from what is declared." in drift

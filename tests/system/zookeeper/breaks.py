@@ -7,7 +7,7 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from common.wait import wait_until
-from tests.system.cluster.breaking import Ground, Sabotage, shell
+from tests.system.cluster.breaking import QUIETLY, STOP, Ground, Sabotage, shell
 from tests.system.lab import ROOT
 from validate.security import controller_zookeeper as checks
 from validate.security.zookeeper_wire import FRAMED_HELLO
@@ -96,9 +96,9 @@ ENSEMBLE = (
     Sabotage(
         "a page for strangers", frozenset({56}),
         shell(
-            "systemd-run --quiet --collect --unit sabotage python3 -m http.server --bind 127.0.0.1 --directory /srv 8080\n"
+            f"{QUIETLY} python3 -m http.server --bind 127.0.0.1 --directory /srv 8080\n"
             "timeout 10 bash -c 'until (exec 3<>/dev/tcp/127.0.0.1/8080) 2>/dev/null; do sleep 0.1; done'",
-            "systemctl stop sabotage 2>/dev/null || ! systemctl is-active --quiet sabotage", host=MEMBER,
+            STOP, host=MEMBER,
         ),
         said={56: f"{MEMBER}: an AdminServer on 8080"}, neighbours=NEIGHBOURS,
     ),

@@ -71,7 +71,7 @@ def spark_host(roles: tuple[str, ...]) -> Any:
         (("spark_worker",), "LoadState=loaded ActiveState=active \n", {"spark_worker": "runs"}, True, "/ 41% full"),
         (("spark_worker",), "LoadState=loaded ActiveState=inactive \n", {"spark_worker": "inactive"}, False, "spark_worker inactive"),
         (("spark_worker",), "", {"spark_worker": "unknown"}, False, "spark_worker unknown"),
-        (("spark_worker",), "LoadState=not-found ActiveState=inactive \n", {"spark_worker": "not made yet"}, True, "/ 41% full"),
+        (("spark_worker",), "LoadState=not-found ActiveState=inactive \n", {"spark_worker": "missing"}, False, "spark_worker missing"),
         (
             ("spark_master", "spark_worker"), "LoadState=loaded ActiveState=active \nLoadState=loaded ActiveState=failed \n",
             {"spark_master": "runs", "spark_worker": "failed"}, False, "spark_worker failed",
@@ -91,9 +91,14 @@ def test_daemons_of_spark_are_looked_at(
 
     monkeypatch.setattr(status, "ssh_argv", lambda _, words: ["ssh", words])
     monkeypatch.setattr("cli.status.subprocess.run", answer)
-    seen = status.look(spark_host(roles))
+    seen = status.look(spark_host(roles), made=True)
     assert (seen.get("spark"), seen["well"], seen["detail"]) == (daemons, well, detail)
     assert asked[0].count("spark-") == len(daemons or {})
+
+
+def test_a_daemon_that_was_never_made_is_not_missed() -> None:
+    said = ["LoadState=not-found ActiveState=inactive "]
+    assert status.spark_daemons(["spark_worker"], said, made=False) == {"spark_worker": status.NOT_MADE}
 
 
 def test_spark_is_counted_and_named(capsys: pytest.CaptureFixture[str]) -> None:
@@ -118,7 +123,7 @@ def test_the_words_for_spark_work_in_a_shell(tmp_path: Path) -> None:
     said = subprocess.run(
         ["sh", "-c", words], capture_output=True, text=True, check=True, env={"PATH": f"{tmp_path}:/usr/bin:/bin"}
     ).stdout
-    assert status.spark_daemons(["spark_master", "spark_worker"], said.splitlines()) == {
+    assert status.spark_daemons(["spark_master", "spark_worker"], said.splitlines(), made=True) == {
         "spark_master": "runs", "spark_worker": "runs",
     }  # fmt: skip
 
@@ -143,7 +148,14 @@ def test_only_a_cluster_that_was_made_is_looked_at(
         return {"problems": []}
 
     monkeypatch.setattr(status, "HOME", tmp_path)
-    monkeypatch.setattr(status, "hosts_of", lambda _: [])
+    looks: list[bool] = []
+
+    def look(host: Any, *, made: bool) -> dict[str, Any]:
+        looks.append(made)
+        return {"name": host.name, "well": True}
+
+    monkeypatch.setattr(status, "hosts_of", lambda _: [spark_host(("spark_worker",))])
+    monkeypatch.setattr(status, "look", look)
     monkeypatch.setattr(status, "health", health)
     if there:
         (tmp_path / "local").mkdir()
@@ -152,3 +164,4 @@ def test_only_a_cluster_that_was_made_is_looked_at(
     status.configure(parser)
     assert status.run(parser.parse_args(["--json"])) == 0
     assert bool(asks) is asked
+    assert looks == [there], "what a made cluster lacks is missing"

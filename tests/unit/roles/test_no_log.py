@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[3]
-# Where passwords come in; what is computed of them, in any role's vars, carries them on.
-SOURCES = frozenset({"__kafka_secrets", "__kafka_given_passwords", "kafka_access_users"})
+FILES = sorted([*ROOT.glob("roles/*/tasks/*.yml"), *ROOT.glob("roles/*/handlers/*.yml"), *ROOT.glob("playbooks/*.yml")])
+# Where passwords come in, beside what this module answers; what is computed of them, in any role's vars, carries them on.
+MODULE = "kastellan.kafka.stack_secrets"
+GIVEN = frozenset({"__kafka_given_passwords", "kafka_access_users"})
 # What is computed of passwords and carries none, or none that a task is told.
 BARE = {
     "__kafka_settings": "it has passwords where PLAIN is on; servers and ports are taken out of it by filters, and the "
@@ -54,12 +56,18 @@ def named(words: frozenset[str], text: str) -> bool:
 
 
 @functools.cache
+def sources() -> frozenset[str]:
+    every = [task for path in FILES for task, _ in tasks(read(path))]
+    return GIVEN | {task["register"] for task in every if MODULE in task}
+
+
+@functools.cache
 def carriers() -> frozenset[str]:
     every: dict[str, str] = {}
     for path in ROOT.glob("roles/*/vars/**/*.yml"):
         for name, value in (read(path) or {}).items():
             every[name] = every.get(name, "") + repr(value)
-    found = SOURCES
+    found = sources()
     while more := frozenset(n for n, v in every.items() if n not in found and n not in BARE and named(found, v)):
         found |= more
     return found
@@ -85,9 +93,6 @@ def told(content: Any, words: frozenset[str]) -> set[str]:
     return found
 
 
-FILES = sorted([*ROOT.glob("roles/*/tasks/*.yml"), *ROOT.glob("roles/*/handlers/*.yml"), *ROOT.glob("playbooks/*.yml")])
-
-
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_no_task_is_told_a_password_in_the_open(path: Path) -> None:
     assert told(read(path), carriers()) - SILENT.keys() == set()
@@ -99,11 +104,13 @@ def test_passwords_are_followed_to_the_tasks_that_write_them() -> None:
         "__kafka_admin_properties",
         "__kafka_scram_users",
         "__kafka_client_logins",
+        "__spark_defaults",
     } <= carriers()
     named_somewhere = {name for path in FILES for name in told(without_no_log(read(path)), carriers())}
     assert named_somewhere - SILENT.keys() >= {
         "Write the administrator's login", "Format empty disks", "Make or read the secrets of the stack",
         "Write the bundles of users", "Reconcile users",
+        "Write the settings, which hold the secret", "Write the settings of drivers on this machine",
     }  # fmt: skip
 
 
@@ -139,4 +146,4 @@ def test_drift_tells_nothing_of_the_secrets_that_it_is_given() -> None:
     ],
 )  # fmt: skip
 def test_a_task_that_is_told_one_is_found(spoilt: Any, names: set[str]) -> None:
-    assert told(spoilt, SOURCES) == names
+    assert told(spoilt, sources()) == names

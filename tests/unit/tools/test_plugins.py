@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from common.errors import KastellanError
-from common.sums import write_sum
 from tests.unit.infra import test_libvirt, test_openstack
 from tests.unit.infra.clouds import run_program
 from tools.pulumi import plugins, reach
+from tools.sums import write_sum
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from common.sums import sha256_of
 from tools.pulumi import build
+from tools.sums import sha256_of
 
 if TYPE_CHECKING:
     from pathlib import Path

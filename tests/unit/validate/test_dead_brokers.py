@@ -13,7 +13,7 @@ from common.wait import wait_until
 from tests.unit.validate.mock_brokers import mock_brokers
 from validate.workload.block import Block
 from validate.workload.home_probe import MARKS_TIMEOUT_S, Marks
-from validate.workload.probe import Writer
+from validate.workload.probe import TIMED_OUT, Reader, Writer
 
 NOT_LEADER_OR_FOLLOWER, NOT_ENOUGH_REPLICAS = 6, 19
 
@@ -72,3 +72,47 @@ def test_a_single_shot_is_shot_once(answers: tuple[int, ...], outcome: tuple[str
 
         assert wait_until(reported, timeout_s=10)
     assert said == [outcome]
+
+
+def test_a_partition_that_was_silent_is_taken_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The client's own state of it may be stuck for ever: as if it did not seek. Then a served partition looks dead."""
+    heard: list[str | None] = []
+    with mock_brokers(1) as brokers:
+        brokers.make_topic("t")
+        client = {"bootstrap.servers": brokers.bootstrap, "log_level": 0}
+        notes: Any = SimpleNamespace(
+            spec=SimpleNamespace(lanes=[("t", 0)], client=client, timeout_ms=1500),
+            ask=lambda _lane, _at_us: len(heard),
+            answered=lambda _number, _lane, error: heard.append(error),
+        )
+        reader = Reader(notes)
+
+        def looked() -> str | None:
+            reader.look(0)
+
+            def answered() -> bool:
+                reader.poll(0.02)
+                return not reader.outstanding
+
+            assert wait_until(answered, timeout_s=10)
+            return heard[-1]
+
+        # The first look brings the connection up.
+        assert wait_until(lambda: looked() is None, timeout_s=20)
+        assert looked() is None
+        monkeypatch.setattr(reader, "_consumer", Unmoved(reader._consumer))
+        assert [looked(), looked()] == [TIMED_OUT, None]
+        reader.close()
+
+
+class Unmoved:
+    """A consumer that answers to everything and goes nowhere until the partition is taken anew."""
+
+    def __init__(self, consumer: Any) -> None:
+        self._consumer, self._taken = consumer, False
+
+    def __getattr__(self, name: str) -> Any:
+        self._taken |= name == "incremental_assign"
+        if name in {"seek", "resume"} and not self._taken:
+            return lambda _places: None
+        return getattr(self._consumer, name)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.unit.validate.control import Remembering, cluster
+from tests.unit.validate.control import GOOD, Remembering, cluster
 from validate.faults import network
 from validate.faults.errors import FaultError, NoAccess, NotHealed
 from validate.faults.inject import Field, broken
@@ -174,6 +174,17 @@ def test_an_isolation_names_kafkas_ports_only_and_lets_ssh_through(cut: str, dir
     assert ("9093" in rules) == (cut != "clients")
     assert ("9092" in rules) == (cut != "controller")
     assert ("198.18.0.12" in rules) == (cut in {"nodes", "clients"})
+
+
+def test_clients_are_cut_off_where_the_host_listens_whatever_port_they_are_told(tmp_path: Path) -> None:
+    """On its way to the host 19092 may become 9092: the packet filter there never sees what clients asked for."""
+    outer = [
+        {**GOOD["listeners"][0], "name": name, "port": port} for name, port in (("CONTROLLER", 9095), ("OUTER", 9092))
+    ]
+    at_hand = cluster(tmp_path, bootstrap_servers="198.18.0.11:19092", listeners=outer)
+    rules = network.rules(at_hand, at_hand.hosts[0], cut="clients", direction="both")
+    assert "{ 9092 }" in rules
+    assert "19092" not in rules
 
 
 def test_the_rules_are_taken_by_the_kernel(tmp_path: Path) -> None:

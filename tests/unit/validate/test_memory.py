@@ -61,11 +61,14 @@ def test_of_swap_the_rise_counts(tmp_path: Path) -> None:
 
 def test_what_ended_before_counts_and_shared_pages_count_once() -> None:
     before, _ = memory.taken(os.getpid())
-    with Watch(os.getpid(), every_s=0.02) as watch:
-        child = subprocess.Popen([sys.executable, "-c", HUNGRY], stdin=subprocess.PIPE)
-        assert wait_until(lambda: len(memory.own(child.pid)) == 4, timeout_s=30)
-        assert wait_until(lambda: watch.most_mib - before // 1024 >= 100, timeout_s=30)
-        child.communicate(timeout=30)
+    hungry = [sys.executable, "-c", HUNGRY]
+    with Watch(os.getpid(), every_s=0.02) as watch, subprocess.Popen(hungry, stdin=subprocess.PIPE) as child:
+        try:
+            assert wait_until(lambda: len(memory.own(child.pid)) == 4, timeout_s=30)
+            assert wait_until(lambda: watch.most_mib - before // 1024 >= 100, timeout_s=30)
+            child.communicate(timeout=30)
+        finally:
+            child.kill()  # its children end as well: nobody holds their standard input open any more
     assert memory.own(child.pid) == [child.pid], "its children ended with it"
     assert 100 <= watch.most_mib - before // 1024 < 200
 

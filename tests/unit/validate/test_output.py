@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from common.errors import EXIT_UNKNOWN, UnreadableError, UsageError
 from validate import output
+from validate.checks.finding import FINDING
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+def part(folder: Path, *columns: str) -> None:
+    pq.write_table(
+        pa.table({name: pa.array([], pa.string()) for name in columns}), folder / "part-00000.snappy.parquet"
+    )
 
 
 def test_findings_go_beside_the_ledger(tmp_path: Path) -> None:
@@ -20,8 +29,10 @@ def test_findings_go_beside_the_ledger(tmp_path: Path) -> None:
 
 def test_findings_of_before_are_replaced(tmp_path: Path) -> None:
     (tmp_path / "findings").mkdir()
-    for name in ("_SUCCESS", "part-00000.snappy.parquet", ".part-00000.snappy.parquet.crc"):
+    for name in ("_SUCCESS", ".part-00000.snappy.parquet.crc"):
         (tmp_path / "findings" / name).touch()
+    part(tmp_path / "findings", *FINDING)
+    (tmp_path / "findings" / "_temporary" / "0").mkdir(parents=True)  # the last judge was ended while it wrote
     assert output.place_beside(str(tmp_path / "ledger")) == str(tmp_path / "findings")
 
 
@@ -36,18 +47,21 @@ def test_a_folder_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize("scheme", ["", "file://", "file:"])
 def test_what_the_user_names_is_replaced_only_if_it_was_findings(scheme: str, tmp_path: Path) -> None:
     """Spark's overwriting takes away the whole folder, or the file, that stands in the place."""
-    ours, empty, other, text = (tmp_path / name for name in ("ours", "empty", "other", "text"))
-    for folder, name in ((ours, "part-00000.snappy.parquet"), (other, "sent")):
-        folder.mkdir()
-        (folder / name).touch()
-    empty.mkdir()
+    names = ("ours", "empty", "other", "text", "sparks", "cut", "deep", "ledger")
+    ours, empty, other, text, sparks, cut, deep, ledger = (tmp_path / name for name in names)
+    for folder in (ours, empty, other, sparks, cut, deep / "part-of-my-thesis", ledger / "sent"):
+        folder.mkdir(parents=True)
+    (other / "sent").touch()
     text.touch()
+    part(ours, *FINDING)
+    part(sparks, "customer", "price")  # whatever Spark writes has such names
+    (cut / "part-00000.snappy.parquet").write_bytes(b"PAR1")
     for good in (ours, empty, tmp_path / "new"):
-        assert output.place_named(f"{scheme}{good}") == f"{scheme}{good}"
-    for bad in (other, text):
+        assert output.place_named(f"{scheme}{good}", str(ledger)) == f"{scheme}{good}"
+    for bad in (other, text, sparks, cut, deep, ledger, ledger / "sent", ledger / "findings"):
         with pytest.raises(UsageError, match="with --out"):
-            output.place_named(f"{scheme}{bad}")
-    assert output.place_named("s3a://bucket/findings") == "s3a://bucket/findings"
+            output.place_named(f"{scheme}{bad}", str(ledger))
+    assert output.place_named("s3a://bucket/findings", str(ledger)) == "s3a://bucket/findings"
 
 
 def test_findings_of_a_remote_ledger_are_temporary() -> None:

@@ -8,6 +8,7 @@ import socket
 import ssl
 import subprocess
 import threading
+from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -55,7 +56,7 @@ def leaf(state: Path) -> x509.Certificate:
     return (
         x509.CertificateBuilder(
             issuer._chain[0].subject, x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, HOST)]), key.public_key(),
-            x509.random_serial_number(), utc_now(), utc_now().replace(year=utc_now().year + 1),
+            x509.random_serial_number(), utc_now(), utc_now() + timedelta(days=365),
         )
         .add_extension(names, critical=False)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]), critical=False)
@@ -131,6 +132,25 @@ def test_a_version_that_is_refused_is_a_failure_and_not_unknown(
         with contextlib.closing(Scene(cluster(state, hosts=[host], listeners=[listener]))) as scene:
             told = run.run_check(CHECKS[5], scene, consent=True)
     assert f"{told['verdict']}: {told['seen'][0].partition(': ')[2]}" == said
+
+
+def test_a_connection_that_just_ends_says_nothing_of_versions(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def hang_up(server: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                with server.accept()[0] as one:
+                    one.recv(65536)
+
+    monkeypatch.setattr(Scene, "ca", state / "pki/ca.pem")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=hang_up, args=(server,), daemon=True).start()
+        port = server.getsockname()[1]
+        listener = {"name": "MTLS", "port": port, "protocol": "SSL", "mechanisms": [], "client_auth": "none"}
+        host = {**GOOD["hosts"][0], "name": HOST, "address": "127.0.0.1"}
+        with contextlib.closing(Scene(cluster(state, hosts=[host], listeners=[listener]))) as scene:
+            told = run.run_check(CHECKS[5], scene, consent=True)
+        server.shutdown(socket.SHUT_RDWR)
+    assert told["verdict"] == "unknown", told
 
 
 def test_kafka_takes_it_in_place_of_the_old_one(leaf: x509.Certificate, state: Path) -> None:
