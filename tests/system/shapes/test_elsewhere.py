@@ -54,7 +54,8 @@ class Apart:
         self._describe("theirs", "[zookeeper]", keeper, "[guests]", *guests, "[zookeeper:vars]",
                        "zookeeper_heap_size=128m", "zookeeper_clients=['broker-1', 'broker-2']")  # fmt: skip
         brokers = [f"{guest} kafka_node_id={number}" for number, guest in enumerate(guests, 1)]
-        self._describe("ours", "[kafka_broker]", *brokers, "[kafka:children]", "kafka_broker")
+        self._brokers = ["[kafka_broker]", *brokers, "[kafka:children]", "kafka_broker"]
+        self._describe("ours", *self._brokers)
         (folder / "group_vars").mkdir()
         text = VARIABLES.format(address=self.address, login=folder / "clients/kafka")
         (folder / "group_vars/kafka.yml").write_text(text, encoding="utf-8")
@@ -68,8 +69,12 @@ class Apart:
         ]  # fmt: skip
         (self.folder / f"{name}.ini").write_text("\n".join([*lines, *common]), encoding="utf-8")
 
-    def play(self, whose: str, name: str, *words: str) -> Played:
-        return self._cluster.play(name, "-i", str(self.folder / f"{whose}.ini"), *words)
+    def invent_another(self) -> None:
+        """The same brokers on the same place, by somebody whose state knows of no cluster there."""
+        self._describe("another", *self._brokers)
+
+    def play(self, whose: str, name: str, *words: str, check: bool = True) -> Played:
+        return self._cluster.play(name, "-i", str(self.folder / f"{whose}.ini"), *words, check=check)
 
     def give_a_login(self) -> None:
         """What the ensemble's owner does for a guest."""
@@ -133,3 +138,14 @@ def test_a_renewed_login_restarts_the_brokers_one_by_one(apart: Apart) -> None:
     assert sorted(rolled.restarted) == ["broker-1", "broker-2"]
     assert write(apart.client(), "t") == [""]
     assert apart.play("ours", "site").changed == 0
+
+
+def test_a_place_that_belongs_to_another_cluster_is_refused_and_those_who_serve_serve_on(apart: Apart) -> None:
+    """The last one: what is installed on the brokers' disks is another cluster's afterwards."""
+    apart.invent_another()
+    words = ("-e", '{"kafka_data_dirs": ["/var/lib/kafka/other"]}')
+    refused = apart.play("another", "site", *words, check=False)
+    assert refused.code != 0
+    assert "/guests/ours belongs to cluster" in refused.output
+    assert refused.restarted == []
+    assert write(apart.client(), "t") == [""]

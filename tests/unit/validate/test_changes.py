@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -11,10 +12,12 @@ from common.errors import UsageError
 from tests.unit.validate.test_zookeeper import beside
 from validate import scenario as scenarios
 from validate.quorum import ClusterSilent
-from validate.run import changes, one
+from validate.run import changes, one, story
+from validate.run.expected import Forecast
 from validate.run.folder import Entry
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from validate.run.context import Context
@@ -89,6 +92,39 @@ def test_a_scenario_without_a_fault_cannot_expect_it() -> None:
     with pytest.raises(UsageError, match="can never be met"):
         scenarios.parse("x", good, place="x.yaml")
     assert scenarios.parse("x", {**good, "faults": [{"fault": "kill"}]}, place="x.yaml").expect.unchangeable
+
+
+def test_it_is_tried_while_the_fault_lasts_and_again_behind_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+
+    @contextlib.contextmanager
+    def broken(*_: object, **__: object) -> Iterator[SimpleNamespace]:
+        told.append("broken")
+        yield SimpleNamespace(last_at=None)
+        told.append("healed")
+
+    def looks(what: str) -> Callable[..., list[str]]:
+        return lambda *_: [told.append(what) or f"not {what}"]  # type: ignore[func-returns-value]
+
+    monkeypatch.setattr(story, "broken", broken)
+    monkeypatch.setattr(story, "choose", lambda *_: [])
+    monkeypatch.setattr(story, "forecast", lambda *_: Forecast(frozenset(), frozenset()))
+    monkeypatch.setattr(changes, "refused", looks("refused"))
+    monkeypatch.setattr(changes, "possible_again", looks("possible again"))
+    for name in ("_hold", "_tell", "_say", "await_whole"):
+        monkeypatch.setattr(story.Story, name, lambda *_: None)
+    monkeypatch.setattr(story.Story, "_partitions", lambda _: [])
+    load = SimpleNamespace(place=None, caught=None, mark=lambda: (0.0, {}), note=lambda *_: None)
+    nothing = SimpleNamespace(
+        folder=SimpleNamespace(seed=1), admin=SimpleNamespace(controller=lambda: 1), cluster=None, record=None,
+        clock=SimpleNamespace(now=lambda: None),
+    )  # fmt: skip
+    expectation = SimpleNamespace(group="g", add=lambda *_: None)
+    entry = Entry("x", "t", "t", ["failover"], "e", "r", {})
+    scenario = scenarios.load("kill-two-zookeepers")
+    story.Story(*cast("Any", (nothing, scenario, entry, load, None, expectation))).play()
+    assert told == ["broken", "refused", "healed", "possible again"]
+    assert (entry.verdict, entry.reasons) == ("failed", ["not refused", "not possible again"])
 
 
 @pytest.mark.parametrize(("keepers", "applies"), [(3, True), (1, False), (0, False)])
