@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.system.cluster import test_upkeep
-from tests.system.cluster.test_upkeep import brokers
+from tests.system.cluster.test_upkeep import brokers, refilled
 from tests.system.kafka_cluster import Writer
 from tests.system.zookeeper.left_out import taken_over
 
@@ -38,15 +38,7 @@ def test_what_this_mode_does_not_have_is_refused_before_anything_changes(cluster
 
 
 def test_a_wiped_broker_refills(cluster: Cluster) -> None:
-    host = brokers(cluster)[-1]
-    with Writer(cluster.bundle("usercc"), "Topic_Four") as writer:
-        cluster.lab.ssh(
-            host, "sudo systemctl kill -s KILL kafka; sudo systemctl stop kafka; sudo rm -rf /var/lib/kafka/data"
-        )
-        assert cluster.play("site").restarted == []
-    assert writer.refused == []
-    assert writer.lost("after-the-wipe") == set()
-    assert cluster.health()["under_replicated"] == [], "it has refilled"
+    refilled(cluster, brokers(cluster)[-1])
     assert cluster.play("site").changed == 0
 
 
