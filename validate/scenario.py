@@ -133,6 +133,8 @@ class Expected:
     outage: dict[str, float] | str = "measured"
     refused: bool = False
     silent: bool = False
+    unchangeable: bool = False
+    """Whether nobody may be able to change metadata while a fault lasts; healed, it must go again."""
     moved: bool = False
     """Whether whoever is hit must lead nothing and be in no in-sync set when the fault ends."""
     leaderless: bool = False
@@ -173,6 +175,10 @@ class Scenario:
     @property
     def disturbs(self) -> bool:
         return bool(self.all_steps)
+
+    @property
+    def hits_zookeeper(self) -> bool:
+        return any(step.target in {"zookeeper", "two-zookeepers"} for step in self.all_steps)
 
     @property
     def all_steps(self) -> tuple[Step, ...]:
@@ -275,6 +281,8 @@ def _check_sense(scenario: Scenario, place: str) -> None:
             _never(place, "a step overlaps with the next: it must be a fault, played once, and not the last")
     for topic in scenario.topics:
         _check_topic(topic, place)
+    if scenario.expect.unchangeable and not scenario.breaks:
+        _never(place, "metadata is expected to be kept by nobody, and no fault")
     if scenario.workload.kind == "bulk" and not scenario.workload.count:
         _never(place, "a bulk load needs a count")
     if (scenario.workload.kind == "clients") != bool(scenario.acts):

@@ -6,7 +6,14 @@ from __future__ import annotations
 import ipaddress
 from typing import TYPE_CHECKING, Any
 
-from ..module_utils import drift, ensemble, preflight_rules, scram_bootstrap, zookeeper_properties
+from ..module_utils import (
+    drift,
+    ensemble,
+    preflight_rules,
+    scram_bootstrap,
+    zookeeper_elsewhere,
+    zookeeper_properties,
+)
 from ..module_utils.node_properties import CIPHER_SUITES, TLS_PROTOCOLS
 from ..module_utils.properties_text import document, plain
 
@@ -110,6 +117,7 @@ class FilterModule:
             "zookeeper_credentials": scram_bootstrap.zookeeper_credentials,
             "zookeeper_drift": zookeeper_drift,
             "zookeeper_firewall": zookeeper_firewall,
+            "zookeeper_listed": zookeeper_elsewhere.listed,
             "zookeeper_members": zookeeper_properties.members,
             "zookeeper_node_problems": zookeeper_node_problems,
             "zookeeper_signing_request": zookeeper_signing_request,

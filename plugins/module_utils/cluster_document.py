@@ -59,8 +59,12 @@ def _set(settings: dict[str, Any], name: str, default: int) -> Any:
 
 
 def _zookeepers(settings: dict[str, Any]) -> list[dict[str, Any]]:
-    """Beside the nodes. Their ids are counted apart from those of brokers, which node_id is."""
-    members = (settings.get("zookeeper") or {}).get("members") or []
+    """Beside the nodes. Their ids are counted apart from those of brokers, which node_id is.
+
+    Servers of an ensemble that is not ours are left out: nobody here logs in to their hosts, or breaks them.
+    """
+    zookeeper = settings.get("zookeeper") or {}
+    members = [] if zookeeper.get("connect") else zookeeper.get("members") or []
     own = {"node_id": None, "roles": ["zookeeper"], "rack": None, "service": "zookeeper"}
     return [{**member, **own, "ports": [member["port"], *member["inner_ports"]]} for member in members]
 

@@ -32,7 +32,7 @@ DECIDED = {
     "node.id": "use kafka_node_id",
     "process.roles": "the groups kafka_broker and kafka_controller decide it",
     "super.users": "use kafka_super_users",
-    "zookeeper.connect": "the group zookeeper and kafka_zookeeper_chroot decide it",
+    "zookeeper.connect": "the group zookeeper or kafka_zookeeper_connect, and kafka_zookeeper_chroot decide it",
 }
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9._-]+")
 
@@ -230,7 +230,10 @@ INVENTORY_RULES: tuple[Callable[[Context], list[str]], ...] = (
 
 def inventory_warnings(context: Context) -> list[str]:
     if context["mode"] == "zookeeper":
-        return zookeeper_properties.ensemble_warnings((context.get("zookeeper") or {}).get("members") or [])
+        zookeeper = context.get("zookeeper") or {}
+        return (
+            [] if zookeeper.get("connect") else zookeeper_properties.ensemble_warnings(zookeeper.get("members") or [])
+        )
     voters = len(controllers(context["nodes"])) if not _node_ids(context) else 0
     if voters and voters % 2 == 0:
         return [

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
+from . import zookeeper_elsewhere
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -153,7 +155,9 @@ def ensemble_warnings(found: list[Settings]) -> list[str]:
 
 def mode_problems(context: Settings) -> list[str]:
     """Of the cluster's description: the groups and settings of one mode stand beside the other mode's."""
-    zookeepers = (context.get("zookeeper") or {}).get("members") or []
+    zookeeper = context.get("zookeeper") or {}
+    zookeepers = zookeeper.get("members") or []
+    told = zookeeper_elsewhere.problems(zookeeper, context["mode"]) if zookeeper else []
     if context["mode"] == "kraft":
         problems = (
             [
@@ -162,19 +166,23 @@ def mode_problems(context: Settings) -> list[str]:
                     "zookeeper, or empty that group."
                 )
             ]
-            if zookeepers
+            if zookeepers and not zookeeper.get("connect")
             else []
         )
-        return problems + _foreign(context, ZOOKEEPER_ONLY, "kafka_mode is kraft")
-    problems = ensemble_problems(zookeepers)
+        return told + problems + _foreign(context, ZOOKEEPER_ONLY, "kafka_mode is kraft")
+    told += zookeeper_elsewhere.chroot_problems(zookeeper.get("chroot") or "")
+    # Of servers elsewhere nobody here knows the ids, nor whether they are all.
+    problems = told if zookeeper.get("connect") else told + ensemble_problems(zookeepers)
     both = sorted({member["name"] for member in zookeepers} & {node["name"] for node in context["nodes"]})
     if both:
         problems.append(
             f"{', '.join(both)} in group zookeeper and in group kafka_broker: each opens its own ports on the host's "
             "firewall alone; give ZooKeeper hosts of its own."
         )
-    if not zookeepers:
-        problems.append("The group zookeeper is empty: kafka_mode zookeeper needs a host in it.")
+    if not zookeepers and not zookeeper.get("connect"):
+        problems.append(
+            "The group zookeeper is empty: kafka_mode zookeeper needs a host in it, or kafka_zookeeper_connect."
+        )
     controllers = [node["name"] for node in context["nodes"] if "kafka_controller" in node["roles"]]
     if controllers:
         problems.append(

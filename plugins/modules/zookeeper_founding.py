@@ -19,12 +19,19 @@ description:
   - Makes the chroot, the cluster's id and the administrator's SCRAM credentials where they are not there yet, and
     closes the nodes that ZooKeeper and Kafka leave open to everybody, the root and C(/consumers) among them.
   - What is there is left alone; a cluster of another id is an error. Runs on a host with the brokers' certificate.
+  - Of an ensemble that serves others too only what lies below the chroot is touched.
 options:
   servers: {description: Addresses; the first that answers is used., type: list, elements: str, required: true}
   port: {description: Client port., type: int, required: true}
   keystore: {description: PEM file of key and certificates., type: path, required: true}
   ca: {description: PEM file of whom to trust., type: path, required: true}
-  subject: {description: Subject of the brokers' certificates; the nodes are theirs., type: str, required: true}
+  subject:
+    description:
+      - Subject of the brokers' certificates; the nodes are theirs. Empty where somebody else gave them; then a node is
+        closed when nobody but holders of certificates has rights on it.
+    type: str
+    default: ""
+  shared: {description: Others have their place in the ensemble too., type: bool, default: false}
   chroot: {description: Kafka's own root; empty means the root of all., type: str, default: ""}
   cluster_id: {description: Id of the cluster., type: str, required: true}
   user: {description: The administrator., type: str, required: true}
@@ -57,7 +64,8 @@ SPEC: dict[str, Any] = {
     "port": {"type": "int", "required": True},
     "keystore": {"type": "path", "required": True},
     "ca": {"type": "path", "required": True},
-    "subject": {"type": "str", "required": True},
+    "subject": {"type": "str", "default": ""},
+    "shared": {"type": "bool", "default": False},
     "chroot": {"type": "str", "default": ""},
     "cluster_id": {"type": "str", "required": True},
     "user": {"type": "str", "required": True},
@@ -98,6 +106,7 @@ def settle(session: Session, options: dict[str, Any], *, apply: bool) -> list[st
         )
     cluster = json.dumps({"version": "1", "id": options["cluster_id"]}).encode()
     user = json.dumps({"version": 1, "config": options["scram"]}).encode()
+    above = {} if held is not None else dict.fromkeys(parents(root), b"")
     wanted = {
         **({root: b""} if root else {}),
         f"{root}/consumers": b"",
@@ -108,26 +117,47 @@ def settle(session: Session, options: dict[str, Any], *, apply: bool) -> list[st
         **({f"{root}/config/users/{options['user']}": user} if options["scram"] else {}),
     }
     plan = []
-    for path, data in wanted.items():
+    for path, data in {**above, **wanted}.items():
         if session.data(path) is None:
             plan.append(f"create {path}")
             if apply:
-                session.create(path, data)
-    return plan + close(session, [*OPEN_AT_FIRST, *wanted], options["subject"], apply=apply)
+                make(session, path, data)
+    outside = [] if options["shared"] else [*OPEN_AT_FIRST]
+    return plan + close(session, [*outside, *wanted], options["subject"], apply=apply)
+
+
+def parents(root: str) -> list[str]:
+    """What a chroot of several steps lies below, from the top."""
+    steps = root.split("/")[1:-1]
+    return ["/" + "/".join(steps[: count + 1]) for count in range(len(steps))]
+
+
+def make(session: Session, path: str, data: bytes) -> None:
+    try:
+        session.create(path, data)
+    except ZooKeeperError as error:
+        raise ZooKeeperError(
+            f"{path} cannot be made: {error}. Who owns the ensemble can make it and give this login all rights there."
+        ) from error
 
 
 def close(session: Session, paths: list[str], subject: str, *, apply: bool) -> list[str]:
     """Leave these nodes to the brokers alone."""
-    own = [Acl(zookeeper_client.ALL, "x509", subject)]
     plan = []
     for path in paths:
         held = session.acl(path)
-        if held is None or held == own:
+        if held is None or is_closed(held, subject):
             continue
         plan.append(f"close {path} ({zookeeper_client.shown(held)})")
         if apply:
             session.set_acl(path, CREATOR_ALONE)
     return plan
+
+
+def is_closed(held: list[Acl], subject: str) -> bool:
+    if subject:
+        return held == [Acl(zookeeper_client.ALL, "x509", subject)]
+    return all(entry.scheme == "x509" for entry in held)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,12 @@
 #!/bin/sh
-# What the roles do, as a bare script does it, as fast as it can: four combined nodes with TLS, SCRAM and ACLs.
+# What the roles do, as a bare script does it, as fast as it can: combined nodes with TLS, SCRAM and ACLs.
 #   cluster_bare.sh install|roll|clean STATE TAR WORK ADDRESS...
-# STATE holds ssh/id_ed25519 and known_hosts; hosts have Java, openssl and nothing of Kafka.
+# STATE holds ssh/id_ed25519 and known_hosts; hosts have Java, openssl and nothing of Kafka. With KEEPERS, addresses of
+# further hosts with blanks between, those become ZooKeepers and the others brokers that use them.
 set -eu
 verb=$1 state=$2 tar=$3 work=$4
 shift 4
+keepers=${KEEPERS:-}
 dist=/opt/bare
 reach() { # ADDRESS COMMAND
     ssh -n -i "$state/ssh/id_ed25519" -o "UserKnownHostsFile=$state/known_hosts" -o ControlMaster=auto \
@@ -28,15 +30,46 @@ leaf() { # NAME ADDRESS
     cat "$work/$1.key" "$work/$1.crt" > "$work/$1.pem"
 }
 
-properties() { # NUMBER NAME ADDRESS
-    cat > "$work/$2.properties" <<CONF
+quorum() { # NUMBER ADDRESS: lines of a node that keeps the metadata with the others
+    cat <<CONF
 process.roles=broker,controller
 node.id=$1
 controller.quorum.bootstrap.servers=$servers
 controller.listener.names=CONTROLLER
 listeners=CLIENT://:9092,MTLS://:9094,BROKER://:9091,CONTROLLER://:9093
-advertised.listeners=CLIENT://$3:9092,MTLS://$3:9094,BROKER://$3:9091,CONTROLLER://$3:9093
+advertised.listeners=CLIENT://$2:9092,MTLS://$2:9094,BROKER://$2:9091,CONTROLLER://$2:9093
 listener.security.protocol.map=CLIENT:SASL_SSL,MTLS:SSL,BROKER:SSL,CONTROLLER:SSL
+authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
+CONF
+}
+
+login_to_keepers() { # all brokers have one certificate there, since a node belongs to who made it
+    cat <<CONF
+zookeeper.clientCnxnSocket=org.apache.zookeeper.ClientCnxnSocketNetty
+zookeeper.ssl.client.enable=true
+zookeeper.ssl.keystore.type=PEM
+zookeeper.ssl.keystore.location=$dist/etc/kafka.pem
+zookeeper.ssl.truststore.type=PEM
+zookeeper.ssl.truststore.location=$dist/etc/ca.pem
+CONF
+}
+
+beside_keepers() { # NUMBER ADDRESS: the same of a broker that has ZooKeepers for that
+    cat <<CONF
+broker.id=$1
+zookeeper.connect=$servers
+zookeeper.set.acl=true
+listeners=CLIENT://:9092,MTLS://:9094,BROKER://:9091
+advertised.listeners=CLIENT://$2:9092,MTLS://$2:9094,BROKER://$2:9091
+listener.security.protocol.map=CLIENT:SASL_SSL,MTLS:SSL,BROKER:SSL
+authorizer.class.name=kafka.security.authorizer.AclAuthorizer
+CONF
+    login_to_keepers
+}
+
+properties() { # NUMBER NAME ADDRESS
+    if [ -z "$keepers" ]; then quorum "$1" "$3"; else beside_keepers "$1" "$3"; fi > "$work/$2.properties"
+    cat >> "$work/$2.properties" <<CONF
 inter.broker.listener.name=BROKER
 ssl.keystore.type=PEM
 ssl.keystore.location=$dist/etc/$2.pem
@@ -48,7 +81,6 @@ ssl.principal.mapping.rules=RULE:^CN=(.*)\$/\$1/
 listener.name.client.sasl.enabled.mechanisms=SCRAM-SHA-512,SCRAM-SHA-256
 listener.name.client.scram-sha-512.sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required;
 listener.name.client.scram-sha-256.sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required;
-authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
 super.users=User:admin;User:node-1;User:node-2;User:node-3;User:node-4
 log.dirs=/var/lib/kafka/bare
 CONF
@@ -60,14 +92,69 @@ prepare() { # NUMBER ADDRESS: all that one host needs, side by side with the oth
     leaf "$name"
     properties "$1" "$name" "$2"
     reach "$2" true
-    push "$2" "$tar" "$work/$name.properties" "$work/$name.pem" "$work/ca.pem" "$work/admin.properties" "$work/bare.service"
+    # shellcheck disable=SC2086 # none, or several files
+    push "$2" "$tar" "$work/$name.properties" "$work/$name.pem" "$work/ca.pem" "$work/admin.properties" "$work/bare.service" \
+        $more
     reach "$2" "useradd --system --no-create-home bare; mkdir -p $dist/etc /var/lib/kafka/bare /var/log/bare
         tar -xf /tmp/$(basename "$tar") -C $dist --strip-components=1 --no-same-owner
         mv /tmp/$name.properties $dist/etc/server.properties; mv /tmp/$name.pem /tmp/ca.pem /tmp/admin.properties $dist/etc
-        mv /tmp/bare.service /etc/systemd/system; chown -R bare $dist/etc /var/lib/kafka/bare /var/log/bare
-        cd /; setpriv --reuid bare --regid bare --clear-groups $dist/bin/kafka-storage.sh format -t $cluster \
-            -c $dist/etc/server.properties --initial-controllers $voters --add-scram $scram512 --add-scram $scram256
+        mv /tmp/bare.service /etc/systemd/system; $moved chown -R bare $dist/etc /var/lib/kafka/bare /var/log/bare
+        systemctl daemon-reload; $founded" > /dev/null
+}
+
+keeper() { # NUMBER ADDRESS: one ZooKeeper, side by side with the others
+    name=keeper-$1
+    echo "subjectAltName=IP:$2,DNS:$name" > "$work/$name.ext"
+    leaf "$name"
+    reach "$2" true
+    push "$2" "$tar" "$work/$name.pem" "$work/ca.pem" "$work/kafka.pem" "$work/zoo.cfg" "$work/keeper.service"
+    reach "$2" "useradd --system --no-create-home bare; mkdir -p $dist/etc /var/lib/zookeeper/bare /var/log/bare
+        tar -xf /tmp/$(basename "$tar") -C $dist --strip-components=1 --no-same-owner
+        mv /tmp/$name.pem $dist/etc/keeper.pem; mv /tmp/ca.pem /tmp/kafka.pem /tmp/zoo.cfg $dist/etc
+        echo $1 > /var/lib/zookeeper/bare/myid; mv /tmp/keeper.service /etc/systemd/system/bare.service
+        chown -R bare $dist/etc /var/lib/zookeeper/bare /var/log/bare
         systemctl daemon-reload; systemctl start bare" > /dev/null
+}
+
+ensemble() { # zoo.cfg, the unit, and how brokers log in
+    cat > "$work/zoo.cfg" <<CONF
+tickTime=2000
+initLimit=10
+syncLimit=5
+dataDir=/var/lib/zookeeper/bare
+secureClientPort=2182
+serverCnxnFactory=org.apache.zookeeper.server.NettyServerCnxnFactory
+authProvider.x509=org.apache.zookeeper.server.auth.X509AuthenticationProvider
+admin.enableServer=false
+4lw.commands.whitelist=srvr
+sslQuorum=true
+CONF
+    for prefix in ssl ssl.quorum; do
+        cat >> "$work/zoo.cfg" <<CONF
+$prefix.clientAuth=need
+$prefix.keyStore.type=PEM
+$prefix.keyStore.location=$dist/etc/keeper.pem
+$prefix.trustStore.type=PEM
+$prefix.trustStore.location=$dist/etc/ca.pem
+CONF
+    done
+    number=0
+    for address in $keepers; do
+        number=$((number + 1))
+        servers=$servers${servers:+,}$address:2182
+        echo "server.$number=$address:2888:3888" >> "$work/zoo.cfg"
+    done
+    cat > "$work/keeper.service" <<CONF
+[Service]
+User=bare
+Environment="KAFKA_HEAP_OPTS=-Xms128m -Xmx128m" LOG_DIR=/var/log/bare
+ExecStart=$dist/bin/zookeeper-server-start.sh $dist/etc/zoo.cfg
+SuccessExitStatus=143
+LimitNOFILE=100000
+CONF
+    echo "subjectAltName=DNS:kafka" > "$work/kafka.ext"
+    leaf kafka
+    login_to_keepers > "$work/keepers.properties"
 }
 
 install() {
@@ -81,6 +168,15 @@ install() {
         voters=$voters${voters:+,}$number@$address:9093:AAAAAAAAAAAAAAAAAAAA${number}A
     done
     authority
+    moved='' more='' founded="cd /; setpriv --reuid bare --regid bare --clear-groups $dist/bin/kafka-storage.sh format -t $cluster \
+            -c $dist/etc/server.properties --initial-controllers $voters --add-scram $scram512 --add-scram $scram256
+        systemctl start bare"
+    if [ -n "$keepers" ]; then
+        servers=''
+        ensemble
+        # Administrator first, brokers afterwards.
+        founded='' more="$work/kafka.pem $work/keepers.properties" moved="mv /tmp/kafka.pem /tmp/keepers.properties $dist/etc;"
+    fi
     cat > "$work/admin.properties" <<CONF
 security.protocol=SASL_SSL
 sasl.mechanism=SCRAM-SHA-512
@@ -102,14 +198,28 @@ CONF
         number=$((number + 1))
         prepare "$number" "$address" &
     done
+    number=0
+    for address in $keepers; do
+        number=$((number + 1))
+        keeper "$number" "$address" &
+    done
     wait
+    if [ -n "$keepers" ]; then
+        reach "$1" "$dist/bin/kafka-configs.sh --zookeeper $servers --zk-tls-config-file $dist/etc/keepers.properties \
+            --alter --entity-type users --entity-name admin \
+            --add-config SCRAM-SHA-512=[password=bare],SCRAM-SHA-256=[password=bare]" > /dev/null
+        for address in "$@"; do
+            reach "$address" "systemctl start bare" &
+        done
+        wait
+    fi
     await "$@"
     login="--bootstrap-server $1:9092 --command-config $dist/etc/admin.properties"
     reach "$1" "$dist/bin/kafka-topics.sh $login --create --topic Topic_One --partitions 1 --replication-factor 2" > /dev/null &
     reach "$2" "$dist/bin/kafka-topics.sh $login --create --topic Topic_Three --partitions 3 --replication-factor 2" > /dev/null &
     reach "$3" "$dist/bin/kafka-topics.sh $login --create --topic Topic_Four --partitions 4 --replication-factor 3" > /dev/null &
     for mechanism in SCRAM-SHA-512 SCRAM-SHA-256; do # both at once are refused: one request alters a user once
-        reach "$4" "$dist/bin/kafka-configs.sh $login --alter --entity-type users --entity-name usercc \
+        reach "${4:-$1}" "$dist/bin/kafka-configs.sh $login --alter --entity-type users --entity-name usercc \
             --add-config $mechanism=[password=bare]" > /dev/null &
     done
     wait
@@ -129,7 +239,16 @@ await() { # until all have registered
     done
 }
 
-roll() { # one at a time, each until no partition is short of a replica
+serves() { # ADDRESS: whether a ZooKeeper leads or follows
+    reach "$1" "printf srvr | timeout 5 openssl s_client -quiet -connect $1:2182 -cert $dist/etc/kafka.pem \
+        -key $dist/etc/kafka.pem -CAfile $dist/etc/ca.pem 2> /dev/null | grep -q ^Mode"
+}
+
+roll() { # one at a time, ZooKeepers until they serve, brokers until no partition is short of a replica
+    for address in $keepers; do
+        reach "$address" 'systemctl restart bare'
+        until serves "$address"; do :; done
+    done
     for address in "$@"; do
         reach "$address" 'systemctl restart bare'
         await "$@"
@@ -139,8 +258,9 @@ roll() { # one at a time, each until no partition is short of a replica
 }
 
 clean() {
-    for address in "$@"; do
+    for address in "$@" $keepers; do
         reach "$address" "systemctl kill -s KILL bare; systemctl stop bare; rm -rf $dist /var/lib/kafka/bare /var/log/bare
+            rm -rf /var/lib/zookeeper/bare
             rm -f /etc/systemd/system/bare.service /tmp/*.tar; systemctl daemon-reload; userdel bare" > /dev/null 2>&1 || true &
     done
     wait

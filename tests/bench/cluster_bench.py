@@ -5,8 +5,10 @@ checkout; needs root.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))  # run as a file: its own folder is first on the path, the rooms are not
 
 from tests.bench import certs_bench, modules_bench  # noqa: E402
-from tests.bench.harness import Ratio, compare, show, timed, write  # noqa: E402
+from tests.bench.harness import Ratio, compare, run, show, timed  # noqa: E402
 from tests.system.kafka_cluster import PATIENCE_S, Cluster, Writer  # noqa: E402
 from tests.system.lab import Lab, new_lab  # noqa: E402
 from tools.kafka.fetch import ensure  # noqa: E402
@@ -23,21 +25,34 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 BARE = ROOT / "tests" / "bench" / "cluster_bare.sh"
-VERSION = "4.3.1"
 TIMEOUT_S = 600
 # Replication 3 and min.insync.replicas 2: it stays writable while one broker is away.
 WRITABLE = "Topic_Four"
 SLOWEST_S = 2.0
 
 
-def addresses(lab: Lab) -> list[str]:
-    return [host["address"] for host in lab.outputs()["hosts"]]
+@dataclass(frozen=True)
+class Way:
+    """One of the two modes, with the release that has it."""
+
+    mode: str
+    version: str
 
 
-def bare(lab: Lab, verb: str) -> None:
-    tar = str(ensure(VERSION)["archive"])
+KRAFT, ZOOKEEPER = Way("kraft", "4.3.1"), Way("zookeeper", "3.9.2")
+
+
+def addresses(lab: Lab, role: str = "kafka_broker") -> list[str]:
+    return [host["address"] for host in lab.outputs()["hosts"] if role in host["roles"]]
+
+
+def bare(lab: Lab, verb: str, way: Way) -> None:
+    tar = str(ensure(way.version)["archive"])
     argv = ["sh", str(BARE), verb, str(lab.state()), tar, str(lab.folder / "bare"), *addresses(lab)]
-    subprocess.run(argv, check=True, timeout=TIMEOUT_S, stdout=subprocess.DEVNULL)
+    keepers = " ".join(addresses(lab, "zookeeper")) if way == ZOOKEEPER else ""
+    subprocess.run(
+        argv, check=True, timeout=TIMEOUT_S, stdout=subprocess.DEVNULL, env={**os.environ, "KEEPERS": keepers}
+    )
 
 
 def bare_client(lab: Lab) -> dict[str, Any]:
@@ -64,7 +79,7 @@ def under_load(client: dict[str, Any], roll: Callable[[], object]) -> tuple[floa
     return took_s, writer.slowest_s
 
 
-def of_a_cluster(lab: Lab) -> Iterator[Ratio]:
+def of_a_cluster(lab: Lab, way: Way = KRAFT) -> Iterator[Ratio]:
     lab.kastellan("up", "--until", "hosts")
     cluster = Cluster(lab)
     bare_s: list[float] = []
@@ -75,15 +90,15 @@ def of_a_cluster(lab: Lab) -> Iterator[Ratio]:
         return took_s
 
     def script() -> float:
-        took_s = timed(lambda: bare(lab, "install"))
+        took_s = timed(lambda: bare(lab, "install", way))
         bare_s.append(took_s)
-        bare(lab, "clean")
+        bare(lab, "clean", way)
         return took_s
 
     yield compare("first site run / bare script", ours=first, other=script, goal=3, pairs=2)
-    bare(lab, "install")
-    bare_roll_s, bare_slowest_s = under_load(bare_client(lab), lambda: bare(lab, "roll"))
-    bare(lab, "clean")
+    bare(lab, "install", way)
+    bare_roll_s, bare_slowest_s = under_load(bare_client(lab), lambda: bare(lab, "roll", way))
+    bare(lab, "clean", way)
     cluster.play("site")
     again_s = [timed(lambda: cluster.play("site")) for _ in range(2)]
     roll_s, slowest_s = under_load(cluster.bundle("usercc"), lambda: cluster.play("rolling_restart"))
@@ -111,12 +126,7 @@ def measured() -> Iterator[Ratio]:
 
 
 def main() -> int:
-    results: list[Ratio] = []
-    try:
-        results.extend(measured())
-    finally:  # what there is, also where the last part of a long run fails
-        code = write("cluster", results)
-    return code
+    return run("cluster", measured())
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Sequence
 
 RESULTS = Path(__file__).resolve().parents[2] / ".kastellan" / "bench"
 PAIRS = 5
@@ -114,6 +114,31 @@ def write(name: str, results: list[Ratio]) -> int:
     (RESULTS / f"{name}.json").write_text(json.dumps(content, indent=1), encoding="utf-8")
     print(f"Written: {RESULTS / name}.json")
     return 0 if all(result.reached for result in results) else 1
+
+
+def run(name: str, measured: Iterable[Ratio]) -> int:
+    """What there is is written, also where the last part of a long run fails."""
+    results: list[Ratio] = []
+    try:
+        results.extend(measured)
+    finally:
+        code = write(name, results)
+    return code
+
+
+def side_by_side(names: Sequence[str]) -> str:
+    """What benchmarks with the same ratios wrote last, for the documents; empty if one of them wrote nothing yet."""
+    paths = [RESULTS / f"{name}.json" for name in names]
+    if not all(path.is_file() for path in paths):
+        return ""
+    written = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
+    heads = [f"{name}, {content['date'][:10]}" for name, content in zip(names, written, strict=True)]
+    lines = [f"| what | {' | '.join(heads)} | goal |", "|---" * (len(names) + 2) + "|"]
+    ratios = [{one["name"]: one for one in content["ratios"]} for content in written]
+    for what, first in ratios[0].items():
+        told = [f"{found[what]['ratio']:.2f}" if what in found else "-" for found in ratios]
+        lines.append(f"| {what} | {' | '.join(told)} | {first['goal'] or 'none'} |")
+    return "\n".join(lines)
 
 
 def _cores() -> int:

@@ -24,9 +24,18 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(REPOSITORY))
 
 from tests.bench.harness import Ratio  # noqa: E402 - after the path
-from tests.system.kafka_processes import ADMIN, ADMIN_PASSWORD, Processes, fetch, kraft  # noqa: E402
+from tests.system.kafka_processes import (  # noqa: E402
+    ADMIN,
+    ADMIN_PASSWORD,
+    Processes,
+    fetch,
+    kraft,
+    zookeeper,
+)
 
 TOPICS, USERS, QUOTAS = 1_000, 200, 1_000
+# Mode -> what makes a broker of it, and of which release.
+WAYS = {"kraft": (kraft, "4.3.1"), "zookeeper": (zookeeper, "3.9.2")}
 GOAL = 2.0
 # What creating all of it may take of the time of one JVM for each item, as scripts around kafka-configs.sh start them.
 CREATE_GOAL = 0.01
@@ -156,28 +165,29 @@ def measure(brokers: Processes, folder: Path, rounds: int) -> dict[str, list[flo
     return times
 
 
-def run_jvm(brokers: Processes) -> None:
+def run_jvm(brokers: Processes, version: str) -> None:
     """The least that one call of Kafka's own tools costs."""
     words = ["--describe", "--entity-type", "users", "--entity-name", "user-0"]
     server = f"127.0.0.1:{brokers.ports[1]['BROKER']}"
-    argv = ["java", "-XX:TieredStopAtLevel=1", "-cp", f"{fetch('4.3.1')}/*", "kafka.admin.ConfigCommand", *words]
+    argv = ["java", "-XX:TieredStopAtLevel=1", "-cp", f"{fetch(version)}/*", "kafka.admin.ConfigCommand", *words]
     subprocess.run([*argv, "--bootstrap-server", server], capture_output=True, check=True, timeout=60)
 
 
-def measured(rounds: int) -> dict[str, list[float]]:
+def measured(rounds: int, mode: str = "kraft") -> dict[str, list[float]]:
+    made, version = WAYS[mode]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "kafka").mkdir()
-        with kraft(folder / "kafka", count=1) as brokers:
+        with made(folder / "kafka", version=version, count=1) as brokers:
             times = measure(brokers, folder, rounds)
             for _ in range(rounds):
-                timed(times, "one JVM", run_jvm, brokers)
+                timed(times, "one JVM", run_jvm, brokers, version)
     return times
 
 
-def ratios(rounds: int = 3) -> list[Ratio]:
+def ratios(rounds: int = 3, mode: str = "kraft") -> list[Ratio]:
     """For the benchmark of a cluster, where these are promised speeds."""
-    times, modules = measured(rounds), list(declared())
+    times, modules = measured(rounds, mode), list(declared())
     ours_s = [sum(parts) for parts in zip(*(times[name] for name in modules), strict=True)]
     idle = statistics.median(ours_s) / statistics.median(times["bare"])
     items = sum(len(params) for wanted in declared().values() for params in wanted.values()) + TOPICS  # two ACLs each

@@ -91,6 +91,10 @@ class Cluster:
         found: dict[str, Any] = json.loads(report.read_text(encoding="utf-8"))
         return found
 
+    def nodes(self) -> list[str]:
+        """Hosts that run Kafka; those of an ensemble of ZooKeeper stand beside them."""
+        return [host["name"] for host in self.document()["hosts"] if host["node_id"] is not None]
+
     def document(self) -> dict[str, Any]:
         found: dict[str, Any] = json.loads((self.lab.state() / "cluster.json").read_text(encoding="utf-8"))
         return found

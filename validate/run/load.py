@@ -31,7 +31,7 @@ PROBE_TIMEOUT_MS = 3_000
 
 class Load:
     def __init__(self, context: Context, scenario: Scenario, place: Workplace, ledger: Path, group: str) -> None:
-        self._context, self._scenario, self._place, self._group = context, scenario, place, group
+        self._context, self._scenario, self.place, self._group = context, scenario, place, group
         topics = [{"name": topic.name, "partitions": topic.partitions} for topic in scenario.topics]
         shared = context.shared_spec(place.settings, topics)
         self.workloads = Workloads(ledger, context.folder.folder("logs"), shared)
@@ -53,7 +53,7 @@ class Load:
         if load.probes:
             for witness in ("fresh", "running"):
                 # The fresh witness logs in many times a second, which must not starve what it looks at.
-                login = self._place.cheap if witness == "fresh" else self._place.settings
+                login = self.place.cheap if witness == "fresh" else self.place.settings
                 every_ms = PROBE_INTERVAL_MS[witness]
                 self.workloads.start(
                     "probe", witness, witness=witness, client=login, interval_ms=every_ms, timeout_ms=PROBE_TIMEOUT_MS

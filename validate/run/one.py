@@ -14,7 +14,7 @@ from common.wait import wait_until
 from validate.faults.errors import NotHealed
 from validate.faults.ledger import FaultLedger, iso
 from validate.full import NotWritten, is_full
-from validate.run import memory
+from validate.run import changes, memory
 from validate.run.acts import Acts
 from validate.run.checks import broke_silence, never_leaderless, not_moved, not_refused
 from validate.run.expected import Expectation
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 WHOLE_BEFORE_S = 60.0
 ASTRAY_S = 1.0
+ENSEMBLE = 3  # the least that has one to spare
 
 
 def run_one(context: Context, scenario: Scenario, entry: Entry) -> None:
@@ -93,6 +94,9 @@ def _applies(context: Context, scenario: Scenario, entry: Entry) -> bool:
         entry.settle(NOT_APPLICABLE, f"it is for mode {' or '.join(scenario.modes)}, this is {cluster.mode}")
     elif len(cluster.brokers) < scenario.brokers:
         entry.settle(NOT_APPLICABLE, f"it needs {scenario.brokers} brokers, there are {len(cluster.brokers)}")
+    elif scenario.hits_zookeeper and len(cluster.zookeepers) < ENSEMBLE:
+        told = f"it needs {ENSEMBLE} ZooKeepers that may be broken, cluster.json lists {len(cluster.zookeepers)}"
+        entry.settle(NOT_APPLICABLE, told)
     elif operation := next(
         (s.operation for s in scenario.steps if s.operation not in {None, *cluster.operations}), None
     ):
@@ -112,11 +116,12 @@ def _run(context: Context, scenario: Scenario, entry: Entry) -> None:
     expectation = Expectation(scenario, context.cluster, group)
     entry.configured = _configured(scenario)
     made: list[str] = []
+    beside = [changes.PROBE.name] if scenario.expect.unchangeable else []
     own = OwnTopics(context.cluster)
     place.check_login()
     try:
         made = place.make(scenario.topics)
-        own.open(place.user, made)
+        own.open(place.user, [*made, *beside])
         if not made:
             entry.notes.append("The topics were there before and stay.")
         place.await_leaders(scenario.topics)
@@ -130,8 +135,8 @@ def _run(context: Context, scenario: Scenario, entry: Entry) -> None:
         _look_at_shape(context, scenario, entry, ledger)
     finally:
         with contextlib.suppress(KastellanError):
-            place.remove(made)
-            if made:
+            place.remove([*made, *beside])
+            if made or beside:
                 own.close()
         for one in {group, *expectation.groups()}:
             place.remove_group(one)

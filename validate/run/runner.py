@@ -66,7 +66,7 @@ def chosen(wish: Wish) -> list[Scenario]:
         return [scenarios.load(name) for name in dict.fromkeys(wish.ids)]
     every = scenarios.load_all()
     if wish.suite == "all":
-        found = [one for one in every if not one.only_on_request]
+        found = [one for one in every if not one.only_on_request and "untried" not in one.suites]
     else:
         found = [one for one in every if wish.suite in one.suites]
     rank = {name: place for place, name in enumerate(SUITE_ORDER)}

@@ -18,6 +18,7 @@ from common.wait import wait_until
 from validate.admin import OFFSETS_TOPIC
 from validate.faults.errors import NotHealed
 from validate.faults.inject import Field, broken
+from validate.run import changes
 from validate.run.expected import Expectation, Forecast, blocked_groups, forecast
 from validate.run.targets import choose
 
@@ -75,6 +76,9 @@ class Story:
             else:
                 self._step(step, chance)
             self.await_whole()
+            if self.scenario.expect.unchangeable:
+                bound_s = self.scenario.bounds["in_sync_s"]
+                self._settle(changes.possible_again(self.load.place, bound_s, self.entry.notes))
             if left:
                 self._rest(step.rest_s)
 
@@ -94,6 +98,8 @@ class Story:
         place = Field(cluster, self.ledger, self.context.record, say=self._say, felt=self.load.caught)
         with broken(place, step.fault or "", hosts, step.options, in_turn=step.in_turn) as bite:
             self._hold(step, foreseen)
+            if self.scenario.expect.unchangeable:
+                self._settle(changes.refused(self.load.place, self.entry.notes))
             down = frozenset(host.node_id for host in hosts if host.node_id is not None)
             alive = frozenset((p.topic, p.index) for p in partitions if set(p.in_sync) - down)
             self.windows.append(Window(bite.last_at, self.context.clock.now(), foreseen, alive, down))
@@ -282,6 +288,10 @@ class Story:
             return set(self.context.admin.brokers(timeout_s=2))
         except KastellanError:
             return default
+
+    def _settle(self, broken_promises: list[str]) -> None:
+        for told in broken_promises:
+            self.entry.settle("failed", told)
 
     def _say(self, text: str) -> None:
         self.context.folder.say(f"  {text}")

@@ -256,6 +256,10 @@ def test_a_topic_of_another_shape_is_told_as_that(cluster: Cluster) -> None:
     [s.id for s in scenario.load_all() if "kraft" in s.modes and not {*s.suites, s.id} & {"untried", *NORMAL, *CHOSEN}],
 )
 def test_every_other_scenario_is_passed(cluster: Cluster, name: str) -> None:
+    passes(cluster, name)
+
+
+def passes(cluster: Cluster, name: str) -> dict[str, Any]:
     done = validate(cluster, "run", "--scenario", name, "--seed", SEED)
     found = told(newest(cluster))[name]
     assert (found["verdict"], found["reasons"]) == ("passed", []), done.stdout
@@ -270,6 +274,7 @@ def test_every_other_scenario_is_passed(cluster: Cluster, name: str) -> None:
         assert [topic for topic, *_ in sums] == ["Topic_Four", "Topic_One", "Topic_Three"]
         assert all(sent == read for _, sent, read in sums)
         assert "Each of the numbers 0 to 999,999 was read back, in every topic." in notes
+    return found
 
 
 def words_of(pid: int) -> str:

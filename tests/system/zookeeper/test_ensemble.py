@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import re
 from typing import Any
@@ -10,11 +9,10 @@ from typing import Any
 import pytest
 
 from tests.system.kafka_cluster import Cluster, Writer
-from tests.system.lab import ROOT
+from tests.system.zookeeper.looking import nodes, on_broker
 
 pytestmark = pytest.mark.system
 
-CLIENT = ROOT / "plugins/module_utils/zookeeper_client.py"
 SECRET = re.compile(r"/kafka/config/(users|brokers)(/|$)|/kafka/delegation_token")
 
 
@@ -23,33 +21,8 @@ def keeper(cluster: Cluster, number: int = 1) -> str:
     return str(next(host["address"] for host in hosts if host["name"] == f"zookeeper-{number}"))
 
 
-def on_broker(cluster: Cluster, script: str, *words: str) -> str:
-    text = base64.b64encode(script.encode()).decode()
-    return cluster.lab.ssh("broker-1", f"echo {text} | base64 -d | sudo python3 - {' '.join(words)} 2>&1")
-
-
-# Behind the source of the roles' own client, on a host that the ensemble lets in.
-WALK = """
-import json, sys
-found, waiting = {}, ["/"]
-with Session(sys.argv[1], 2182, Login("/etc/kafka/ssl/zookeeper.pem", "/etc/kafka/ssl/zookeeper-ca.pem")) as session:
-    while waiting:
-        path = waiting.pop()
-        found[path] = shown(session.acl(path) or [])
-        waiting += [f"{path.rstrip('/')}/{name}" for name in session.children(path)]
-print(json.dumps(found))
-"""
-
-
-def nodes(cluster: Cluster) -> dict[str, str]:
-    """Every node, and who may do what with it."""
-    said = on_broker(cluster, CLIENT.read_text(encoding="utf-8") + WALK, keeper(cluster))
-    found: dict[str, str] = json.loads(said.splitlines()[-1])
-    return found
-
-
 def test_no_node_is_open_to_the_world_to_write_and_no_secret_one_to_read(cluster: Cluster) -> None:
-    found = nodes(cluster)
+    found = nodes(cluster.lab, keeper(cluster))
     assert {"/", "/kafka/brokers/ids/1", "/kafka/config/users/usercc", "/kafka/consumers"} < found.keys()
     world = {path: re.findall(r"world:anyone:(\w+)", rights) for path, rights in found.items()}
     assert {path for path, rights in world.items() if rights and set(rights) != {"r"}} == set()
@@ -90,8 +63,8 @@ STRANGER = (
 def test_whoever_is_no_broker_is_refused_at_connect(cluster: Cluster, certificate: str) -> None:
     cluster.lab.ssh("broker-1", STRANGER)
     try:
-        assert on_broker(cluster, TRY, keeper(cluster), "/etc/kafka/ssl/zookeeper.pem") == "answered"
-        assert on_broker(cluster, TRY, keeper(cluster), certificate) == "refused"
+        assert on_broker(cluster.lab, TRY, keeper(cluster), "/etc/kafka/ssl/zookeeper.pem") == "answered"
+        assert on_broker(cluster.lab, TRY, keeper(cluster), certificate) == "refused"
     finally:
         cluster.lab.ssh("broker-1", f"sudo rm {STRANGERS} {STRANGERS}.c")
 

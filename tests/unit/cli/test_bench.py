@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import json
+import subprocess
 from typing import TYPE_CHECKING, Any, Self
 
 import pytest
 
 from cli import bench
-from tests.bench import certs_bench, cluster_bench, harness, modules_bench
+from tests.bench import certs_bench, cluster_bench, harness, modules_bench, zookeeper_bench
 from tests.system.kafka_cluster import Writer
 from tests.unit.validate.mock_brokers import mock_brokers
 
@@ -45,7 +46,12 @@ class Lab:
         return self.folder
 
     def outputs(self) -> dict[str, Any]:
-        return {"hosts": [{"address": "198.18.0.11"}]}
+        return {
+            "hosts": [
+                {"address": "198.18.0.11", "roles": ["kafka_broker"]},
+                {"address": "198.18.0.21", "roles": ["zookeeper"]},
+            ]
+        }
 
 
 @pytest.fixture
@@ -90,7 +96,7 @@ def slowest_s(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[float]:
     monkeypatch.setattr(harness, "RESULTS", tmp_path)
     monkeypatch.setattr(certs_bench, "measure", lambda _: {"certs": [0.1], "keytool": [10.0]})
     times = {**MODULES_S, "bare": [3.0], "listing": [1.0], "one JVM": [1.0]}
-    monkeypatch.setattr(modules_bench, "measured", lambda _: times)
+    monkeypatch.setattr(modules_bench, "measured", lambda *_: times)
     return slowest
 
 
@@ -105,6 +111,39 @@ def test_all_that_is_promised_of_a_cluster_is_measured_in_one_run(tmp_path: Path
         "told, and holds nobody up"
     )
     assert ratios["the same created / a JVM for each"] == pytest.approx(4 / 4200), "2,000 ACLs are as many items"
+
+
+@pytest.mark.usefixtures("slowest_s")
+def test_the_other_mode_is_held_to_the_same_goals_and_told_beside_the_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Certificates are the same in both, and measured once."""
+    certificates = {"name": "certificates", "ratio": 0.01, "goal": 0.05}
+    first = {"name": "first site run / bare script", "ratio": 1.234, "goal": 3}
+    before = {"date": "2026-11-19T10:00:00Z", "ratios": [certificates, first]}
+    (tmp_path / "cluster.json").write_text(json.dumps(before), encoding="utf-8")
+    monkeypatch.setattr(zookeeper_bench, "new_lab", vars(cluster_bench)["new_lab"])
+    monkeypatch.setattr(zookeeper_bench, "disguise", lambda _: None)
+    assert zookeeper_bench.main() == 0
+    written = json.loads((tmp_path / "zookeeper.json").read_text(encoding="utf-8"))["ratios"]
+    goals = {one["name"]: one["goal"] for one in written}
+    assert goals == {name: goal for name, goal in GOALS.items() if not name.startswith("certificates")}
+    said = capsys.readouterr().out
+    assert "| certificates | 0.01 | - | 0.05 |" in said
+    assert "| first site run / bare script | 1.23 | 1.00 | 3 |" in said
+
+
+def test_the_bare_script_is_told_who_keeps_the_metadata(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    called: list[tuple[list[str], str]] = []
+    monkeypatch.setattr(cluster_bench, "ensure", lambda version: {"archive": f"kafka-{version}.tar"})
+    monkeypatch.setattr(subprocess, "run", lambda argv, *, env, **_: called.append((argv[2:], env["KEEPERS"])))
+    for way in (cluster_bench.KRAFT, cluster_bench.ZOOKEEPER):
+        cluster_bench.bare(Lab(tmp_path), "install", way)  # type: ignore[arg-type]
+    folder = str(tmp_path)
+    assert called == [
+        (["install", folder, "kafka-4.3.1.tar", f"{folder}/bare", "198.18.0.11"], ""),
+        (["install", folder, "kafka-3.9.2.tar", f"{folder}/bare", "198.18.0.11"], "198.18.0.21"),
+    ]
 
 
 def test_a_record_that_is_too_slow_makes_it_fail(slowest_s: list[float]) -> None:

@@ -117,7 +117,7 @@ class StandIn:
 
 OPTIONS: dict[str, Any] = {
     "chroot": "/kafka", "cluster_id": "abc", "user": "admin", "scram": {"SCRAM-SHA-512": "salt"},
-    "subject": "CN=kafka",
+    "subject": "CN=kafka", "shared": False,
 }  # fmt: skip
 
 
@@ -159,6 +159,34 @@ def test_without_a_chroot_the_root_is_kafkas() -> None:
     tree = StandIn()
     assert "create /cluster/id" in settle(tree, chroot="")
     assert settle(tree, chroot="") == []
+
+
+def test_of_an_ensemble_that_others_use_too_nothing_is_touched_but_what_lies_below_the_chroot() -> None:
+    tree = StandIn()
+    plan = settle(tree, shared=True, subject="")
+    assert not [line for line in plan if line.startswith("close")]
+    assert {path for path in tree.acls if tree.acls[path] == [WORLD]} == {"/", "/zookeeper", "/zookeeper/quota"}
+    assert settle(tree, shared=True, subject="") == []
+    tree.acls["/kafka/consumers"] = [WORLD]
+    assert settle(tree, shared=True, subject="") == ["close /kafka/consumers (world:anyone:cdrwa)"]
+
+
+def test_what_a_chroot_lies_below_is_made_and_left_to_its_owner() -> None:
+    tree = StandIn()
+    assert settle(tree, chroot="/apps/eu/kafka")[:3] == ["create /apps", "create /apps/eu", "create /apps/eu/kafka"]
+    assert settle(tree, chroot="/apps/eu/kafka") == []
+    tree.acls["/apps"] = [WORLD]
+    assert settle(tree, chroot="/apps/eu/kafka") == []
+
+
+def test_a_place_that_may_not_be_made_is_told_with_who_could_make_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise ZooKeeperError("it does not allow that")
+
+    tree = StandIn()
+    monkeypatch.setattr(tree, "create", refuse)
+    with pytest.raises(ZooKeeperError, match=r"/kafka cannot be made: it does not allow that\. Who owns the ensemble"):
+        settle(tree, shared=True)
 
 
 @pytest.fixture

@@ -156,7 +156,9 @@ def test_settings_of_the_other_mode_are_refused(described: Settings, context: Se
 
 def test_zookeeper_mode_needs_zookeepers(described: Settings) -> None:
     described["zookeeper"]["members"] = []
-    assert inventory_problems(described) == ["The group zookeeper is empty: kafka_mode zookeeper needs a host in it."]
+    assert inventory_problems(described) == [
+        "The group zookeeper is empty: kafka_mode zookeeper needs a host in it, or kafka_zookeeper_connect."
+    ]
 
 
 def test_members_are_read_from_the_inventory() -> None:
