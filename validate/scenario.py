@@ -187,7 +187,7 @@ class Scenario:
     @property
     def inputs(self) -> tuple[Topic, ...]:
         """What is written by the writers and read by the members: all but what members write themselves."""
-        sinks = {self.workload.consumer.get("sink"), *(act.settings.get("sink") for act in self.acts)}
+        sinks = [self.workload.consumer.get("sink"), *(act.settings.get("sink") for act in self.acts)]
         return tuple(topic for topic in self.topics if topic.name not in sinks)
 
     def topic(self, name: str) -> Topic:

@@ -115,6 +115,8 @@ SCENARIOS = {name: yaml.safe_load((scenarios.FOLDER / f"{name}.yaml").read_text(
 @example(content={**SCENARIOS["kill-leader"], "topics": {5: {"partitions": 1, "replication": 1}}})
 @example(content={**SCENARIOS["kill-leader"], "workload": {**SCENARIOS["kill-leader"]["workload"],
                                                                "records_per_s": 10**400}})  # fmt: skip
+@example(content={**SCENARIOS["dangerous-driving"], "acts": [{"start": "query", "kind": "pipeline", "settings": {"sink": []}},
+                                                             {"start": "trucks", "kind": "producer"}]})  # fmt: skip
 def test_a_spoiled_scenario(content: Any) -> None:
     answered(lambda: scenarios.parse("spoiled", content, place="spoiled.yaml"))
 
