@@ -107,12 +107,8 @@ def nowhere(scene: Scene, see: Evidence) -> None:
             continue
         told = traces.leaks(host, scene.cluster.service, secrets, see)
         prints |= {one: f"{host.name}'s key {path}" for one, path in told.prints.items()}
-        known = (
-            f"{len(secrets)} secrets and {len(told.prints)} keys of its own"
-            if told.prints
-            else f"{len(secrets)} secrets"
-        )
-        see.expect(not told.found, f"{host.name}: of {known}: {'; '.join(told.found) or 'none'}")
+        known = len(secrets) + len(told.prints)  # the ones at hand, and keys that the host made for itself
+        see.expect(not told.found, f"{host.name}: of {known} secrets: {'; '.join(told.found) or 'none'}")
     searched = traces.here(scene.cluster, secrets, prints)
     beyond = f"; {searched.ledgers_left} files of runs' ledgers beyond the bound" if searched.ledgers_left else ""
     see.twin(searched.size > 0, f"{HERE}: {searched.size:,} bytes looked through{beyond}")
