@@ -81,6 +81,11 @@ class Greeting:
         return SERVER_HELLO in self.messages
 
     @property
+    def asks(self) -> bool:
+        """Whether the client has to show a certificate, or may."""
+        return CERTIFICATE_REQUEST in self.messages
+
+    @property
     def refused(self) -> bool:
         """An answer that is none: an alert, or the connection closed at this very hello."""
         return not self.accepted and self.said != SILENT

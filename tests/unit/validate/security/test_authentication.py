@@ -61,12 +61,20 @@ def test_delays_are_measured_at_every_broker(scene: Scene, monkeypatch: pytest.M
     assert (verdict, seen[0]) == ("failed", "broker-3: failed ones are over after 20 ms, 0 ms later")
 
 
-@pytest.mark.parametrize(("used", "verdict"), [("BROKER", "passed"), ("CLIENT", "failed"), (None, "failed")])
-def test_brokers_must_use_the_listener_that_is_theirs(
-    used: str | None, verdict: str, scene: Scene, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("used", "asks", "verdict", "said"),
+    [
+        ("BROKER", True, "passed", "brokers are spoken to by listener BROKER"),
+        ("CLIENT", True, "failed", "brokers are spoken to by listener CLIENT"),
+        (None, True, "failed", "brokers are spoken to by listener None"),
+        ("BROKER", False, "failed", "does not ask for a certificate"),
+    ],
+)
+def test_brokers_must_use_the_listener_that_is_theirs_and_it_must_ask_for_certificates(
+    used: str | None, asks: bool, verdict: str, said: str, scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One that is closed and asks for certificates shows nothing of brokers that speak to each other elsewhere."""
-    heard = tls.Greeting("accepted", messages=[tls.SERVER_HELLO, tls.CERTIFICATE_REQUEST])
+    heard = tls.Greeting("accepted", messages=[tls.SERVER_HELLO, *([tls.CERTIFICATE_REQUEST] if asks else [])])
     session = SimpleNamespace(alive=lambda: True, offers=lambda _: (34, []))
     monkeypatch.setattr(Scene, "configs", lambda *_: {"inter.broker.listener.name": used})
     monkeypatch.setattr(Scene, "certificate", lambda *_: None)
@@ -77,6 +85,7 @@ def test_brokers_must_use_the_listener_that_is_theirs(
     monkeypatch.setattr(tls, "greet", lambda *_: heard)
     got, seen = checked(scene, 28)
     assert got == verdict, seen
+    assert said in seen[0]
 
 
 SILENT = "silent until the time was over"

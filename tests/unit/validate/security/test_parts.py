@@ -111,9 +111,12 @@ def test_a_denial_is_found_in_a_log_that_is_open_and_one_of_another_run_is_not(t
         )  # fmt: skip
         return done.stdout.splitlines()
 
-    with (tmp_path / "authorizer.log").open("w") as log:
+    # The second one is data, where a client writes what it likes.
+    with (tmp_path / "authorizer.log").open("w") as log, (tmp_path / f"{0:020}.log").open("w") as data:
         log.write(f"{said}earlier for request = Fetch\n{said}now for request = Fetch\n{said}later for request\n")
         log.flush()
+        data.write(f"{said}never for request = Fetch\n")
+        data.flush()
         assert lines("now") == [f"{said}now for request = Fetch"]
         assert lines("never") == []
     assert lines("now") == []

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import pytest
 
+from tests.system.cluster import breaks_restarts
 from tests.unit.validate.control import GOOD, cluster
 from validate.security import authorization_rules, controller, host, run, tls, traces
 from validate.security.registry import CHECKS
@@ -123,6 +124,36 @@ class TokenBroker:
 
     def alive(self) -> bool:
         return True
+
+
+@pytest.mark.parametrize(
+    ("second", "value", "verdict", "said"),
+    [
+        ([29], None, "passed", ""),
+        ([29], "false", "passed", ""),
+        ([29], "true", "failed", "allow.everyone.if.no.acl.found=true"),
+        (UNKNOWN_TOPIC, None, "failed", breaks_restarts.LAWS.said[43]),
+    ],
+    ids=["closed", "shown as closed", "shown as open", "open"],
+)
+def test_what_has_no_rule_is_judged_by_what_brokers_do_and_not_by_what_they_do_not_show(
+    second: list[int], value: str | None, verdict: str, said: str, scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    admin = object()
+    monkeypatch.setattr(Scene, "admin", lambda *_: admin)
+    monkeypatch.setattr(Scene, "configs", lambda *_: {"allow.everyone.if.no.acl.found": value})
+    monkeypatch.setattr(scene.stage, "session", lambda _user, host: contextlib.nullcontext(host))
+
+    def asked(session: Any, _question: Any) -> list[int]:
+        if session is admin:
+            return UNKNOWN_TOPIC
+        return second if session.name == "broker-2" else [29]
+
+    monkeypatch.setattr(authorization_rules, "asked", asked)
+    got, seen = checked(scene, 43)
+    assert got == verdict, seen
+    assert said in seen[0]
+    assert not [line for line in seen if line.endswith("=None")]
 
 
 DESCRIBE, CREATE = 41, 38
