@@ -88,7 +88,7 @@ FILES = (
             'mv "$jar" "$jar.kept" && cp -p "$jar.kept" "$jar"',
             f'for kept in {LIBS}/*.jar.kept; do [ ! -e "$kept" ] || mv -f "$kept" "${{kept%.kept}}"; done',
         ),
-        said={67: f"{HOST}: not as locked:"},
+        said={67: ".jar.kept"},
     ),
 )  # fmt: skip
 UNIT = (

@@ -235,7 +235,7 @@ def shown(*, days: int, twice: bool = False) -> Callable[[Ground], contextlib.Ab
 
 CERTIFICATES = (
     Sabotage(
-        "a certificate that is soon over", frozenset({12}), shown(days=5), said={12: f"{HOST} MTLS"}
+        "a certificate that is soon over", frozenset({12}), shown(days=5), said={12: "5 days left; less than"}
     ),
     Sabotage(
         "a chain with a stranger in it", frozenset({7}), shown(days=300, twice=True), said={7: f"{HOST} MTLS"}
