@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 import contextlib
 from typing import TYPE_CHECKING
 
 from common.wait import wait_until
 from tests.system.cluster.breaking import QUIETLY, STOP, Ground, Sabotage, shell
-from tests.system.lab import ROOT
+from tests.system.zookeeper.looking import SESSION, by_client
 from validate.security import controller_zookeeper as checks
 from validate.security.zookeeper_wire import FRAMED_HELLO
 
@@ -18,13 +17,10 @@ if TYPE_CHECKING:
     from validate.security.scene import Scene
 
 NEIGHBOURS = (2, 3, 29, 44, 46, 49, 54, 55, 56, 57, 58, 65)
-CLIENT = ROOT / "plugins/module_utils/zookeeper_client.py"
 MEMBER, STRAY, ZOO_CFG = "zookeeper-2", "/kastellan-stray", "/etc/zookeeper/zoo.cfg"
 SERVES_S = 60.0
-# Behind the source of the roles' own client, on a host that the ensemble lets in.
-OPEN = """
-import sys
-with Session(sys.argv[1], 2182, Login("/etc/kafka/ssl/zookeeper.pem", "/etc/kafka/ssl/zookeeper-ca.pem")) as session:
+OPEN = f"""
+{SESSION}
     path = sys.argv[3]
     if sys.argv[2] == "open":
         session.create(path, b"", [Acl(ALL, "world", "anyone")])
@@ -33,19 +29,14 @@ with Session(sys.argv[1], 2182, Login("/etc/kafka/ssl/zookeeper.pem", "/etc/kafk
 """
 
 
-def on_broker(ground: Ground, *words: str) -> None:
-    keeper = next(host for host in ground.described().zookeepers)
-    source = base64.b64encode((CLIENT.read_text(encoding="utf-8") + OPEN).encode()).decode()
-    ground.root(f"echo {source} | base64 -d | python3 - {keeper.address} {' '.join(words)}", "broker-1")
-
-
 @contextlib.contextmanager
 def open_node(ground: Ground) -> Iterator[None]:
+    lab, keeper = ground.cluster.lab, ground.described().zookeepers[0]
     try:
-        on_broker(ground, "open", STRAY)
+        by_client(lab, OPEN, keeper.address, "open", STRAY)
         yield
     finally:
-        on_broker(ground, "close", STRAY)
+        by_client(lab, OPEN, keeper.address, "close", STRAY)
 
 
 def restarted(edit: str, *, plain: bool = False) -> Callable[[Ground], contextlib.AbstractContextManager[None]]:
