@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
@@ -244,30 +244,35 @@ UNFIT = {
 }
 
 
-def test_bad_input_is_refused_before_anything_changes(cluster: Cluster) -> None:
-    bad = {"kafka_versoin": 4, "kafka_topics": [{"name": "x", "replication_factor": 9}], "kafka_super_users": []}
+def is_refused(cluster: Cluster, bad: dict[str, Any], *messages: str) -> None:
+    """Before anything changes, with all these words."""
     refused = cluster.play("site", "-e", json.dumps(bad), check=False)
-    assert refused.code != 0
-    assert refused.changed == 0
-    for message in (
+    assert (refused.code != 0, refused.changed) == (True, 0), refused.output
+    for message in messages:
+        assert message in refused.output, message
+
+
+def test_bad_input_is_refused_before_anything_changes(cluster: Cluster) -> None:
+    is_refused(
+        cluster,
+        {"kafka_versoin": 4, "kafka_topics": [{"name": "x", "replication_factor": 9}], "kafka_super_users": []},
         "kafka_versoin is no variable of these roles: did you mean kafka_version?",
         "Topic x has replication_factor 9 but there are",
         "kafka_super_users is empty: nobody could ever grant anything; keep [admin].",
-    ):
-        assert message in refused.output
-    refused = cluster.play("site", "-e", json.dumps(UNFIT), check=False)
-    assert (refused.code != 0, refused.changed) == (True, 0)
-    for message in (
+    )
+    is_refused(
+        cluster,
+        UNFIT,
         "MiB of memory, kafka_memory_min_mib is 999999",
         "The clock of broker-1 differs by",
         "Port 22 of broker-1 is taken by",
         "/var/lib/kafka/data of broker-1 holds data of cluster",
-    ):
-        assert message in refused.output, message
-    archive = {"kafka_distribution": "archive", "kafka_archive_file": "galaxy.yml", "kafka_archive_sha512": "0" * 128}
-    refused = cluster.play("site", "-e", json.dumps(archive), check=False)
-    assert refused.changed == 0
-    assert "is not the release that kafka_archive_sha512 names: nothing was installed." in refused.output
+    )
+    is_refused(
+        cluster,
+        {"kafka_distribution": "archive", "kafka_archive_file": "galaxy.yml", "kafka_archive_sha512": "0" * 128},
+        "is not the release that kafka_archive_sha512 names: nothing was installed.",
+    )
 
 
 def voters(cluster: Cluster) -> dict[str, str]:
