@@ -110,6 +110,16 @@ class Lab:
         if stack != "local":
             shutil.copytree(self.folder / "inventories/local", self.folder / f"inventories/{stack}")
 
+    def invent(self, path: Path, *groups: str, state_dir: Path) -> None:
+        """An inventory of hosts of stack local, as somebody without Pulumi would write it."""
+        state = self.state()
+        login = [
+            "[all:vars]", "ansible_user=ops", f"ansible_ssh_private_key_file={state}/ssh/id_ed25519",
+            f"ansible_ssh_common_args='-o UserKnownHostsFile={state}/known_hosts -o IdentitiesOnly=yes'",
+            f"kastellan_state_dir={state_dir}", "",
+        ]  # fmt: skip
+        path.write_text("\n".join([*groups, *login]), encoding="utf-8")
+
     @contextlib.contextmanager
     def described(self, stack: str, **changes: Any) -> Iterator[Path]:
         """The same for as long as it is needed: other tests look whether git is clean."""
@@ -132,11 +142,14 @@ class Lab:
 
 
 @contextlib.contextmanager
-def new_lab() -> Iterator[Lab]:
+def new_lab(hosts: str = "") -> Iterator[Lab]:
+    """`hosts`: a description in place of stack local's own."""
     folder = Path(tempfile.mkdtemp(prefix="kastellan-test-", dir=TEST_HOME))
     lab = Lab(folder)
     try:
         copy_checkout(folder)
+        if hosts:
+            (folder / "infra/stacks/local.yaml").write_text(hosts, encoding="utf-8")
         yield lab
     finally:
         lab.remove()

@@ -51,27 +51,21 @@ class Apart:
         self.address = found["zookeeper-1"]
         guests = [f"{name} ansible_host={found[name]}" for name in ("broker-1", "broker-2")]
         keeper = f"zookeeper-1 ansible_host={self.address} zookeeper_id=1"
-        self._describe("theirs", "[zookeeper]", keeper, "[guests]", *guests, "[zookeeper:vars]",
+        self._invent("theirs", "[zookeeper]", keeper, "[guests]", *guests, "[zookeeper:vars]",
                        "zookeeper_heap_size=128m", "zookeeper_clients=['broker-1', 'broker-2']")  # fmt: skip
         brokers = [f"{guest} kafka_node_id={number}" for number, guest in enumerate(guests, 1)]
         self._brokers = ["[kafka_broker]", *brokers, "[kafka:children]", "kafka_broker"]
-        self._describe("ours", *self._brokers)
+        self._invent("ours", *self._brokers)
         (folder / "group_vars").mkdir()
         text = VARIABLES.format(address=self.address, login=folder / "clients/kafka")
         (folder / "group_vars/kafka.yml").write_text(text, encoding="utf-8")
 
-    def _describe(self, name: str, *lines: str) -> None:
-        state = self.lab.state()
-        common = [
-            "[all:vars]", "ansible_user=ops", f"ansible_ssh_private_key_file={state}/ssh/id_ed25519",
-            f"ansible_ssh_common_args='-o UserKnownHostsFile={state}/known_hosts -o IdentitiesOnly=yes'",
-            f"kastellan_state_dir={self.folder}/{name}", "",
-        ]  # fmt: skip
-        (self.folder / f"{name}.ini").write_text("\n".join([*lines, *common]), encoding="utf-8")
+    def _invent(self, name: str, *groups: str) -> None:
+        self.lab.invent(self.folder / f"{name}.ini", *groups, state_dir=self.folder / name)
 
     def invent_another(self) -> None:
         """The same brokers on the same place, by somebody whose state knows of no cluster there."""
-        self._describe("another", *self._brokers)
+        self._invent("another", *self._brokers)
 
     def play(self, whose: str, name: str, *words: str, check: bool = True) -> Played:
         return self._cluster.play(name, "-i", str(self.folder / f"{whose}.ini"), *words, check=check)
@@ -88,8 +82,7 @@ class Apart:
 
 @pytest.fixture(scope="module")
 def apart(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Apart]:
-    with new_lab() as lab:
-        (lab.folder / "infra/stacks/local.yaml").write_text(HOSTS)
+    with new_lab(HOSTS) as lab:
         lab.kastellan("up", "--until", "hosts")
         made = Apart(lab, tmp_path_factory.mktemp("apart"))
         made.play("theirs", "site")

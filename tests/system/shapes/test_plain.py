@@ -49,20 +49,13 @@ def release(path: Path) -> str:
 
 
 def test_three_static_hosts_become_a_cluster(hosts: Lab, tmp_path: Path) -> None:
-    state = hosts.state()
     lines = [
         f"{host['name']} ansible_host={host['address']} kafka_node_id={host['node_id']}"
         for host in hosts.outputs()["hosts"]
     ]
-    common = f"-o UserKnownHostsFile={state}/known_hosts -o IdentitiesOnly=yes"
-    (tmp_path / "hosts.ini").write_text(
-        "\n".join([
-            "[kafka_broker]", *lines, "[kafka_controller]", *[line.split()[0] for line in lines],
-            "[kafka:children]", "kafka_broker", "kafka_controller", "[all:vars]", "ansible_user=ops",
-            f"ansible_ssh_private_key_file={state}/ssh/id_ed25519", f"ansible_ssh_common_args='{common}'",
-            f"kastellan_state_dir={tmp_path}/state", "",
-        ]),
-        encoding="utf-8",
+    hosts.invent(
+        tmp_path / "hosts.ini", "[kafka_broker]", *lines, "[kafka_controller]", *[line.split()[0] for line in lines],
+        "[kafka:children]", "kafka_broker", "kafka_controller", state_dir=tmp_path / "state",
     )  # fmt: skip
     (tmp_path / "group_vars").mkdir()
     (tmp_path / "group_vars" / "kafka.yml").write_text(VARIABLES + release(tmp_path / "kafka.tgz"), encoding="utf-8")

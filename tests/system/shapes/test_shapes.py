@@ -56,8 +56,7 @@ $new -subj "/CN=Corporate issuing" -keyout between.key |
 def shaped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     folder = tmp_path_factory.mktemp("authority")
     subprocess.run(["sh", "-c", AUTHORITY], cwd=folder, check=True, capture_output=True, timeout=60)
-    with new_lab() as lab:
-        (lab.folder / "infra/stacks/local.yaml").write_text(HOSTS)
+    with new_lab(HOSTS) as lab:
         declared = lab.folder / "inventories/local/group_vars/kafka"
         shutil.rmtree(declared)
         declared.mkdir()
