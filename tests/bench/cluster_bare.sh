@@ -30,15 +30,12 @@ leaf() { # NAME ADDRESS
     cat "$work/$1.key" "$work/$1.crt" > "$work/$1.pem"
 }
 
-quorum() { # NUMBER ADDRESS: lines of a node that keeps the metadata with the others
+quorum() { # NUMBER: lines of a node that keeps the metadata with the others
     cat <<CONF
 process.roles=broker,controller
 node.id=$1
 controller.quorum.bootstrap.servers=$servers
 controller.listener.names=CONTROLLER
-listeners=CLIENT://:9092,MTLS://:9094,BROKER://:9091,CONTROLLER://:9093
-advertised.listeners=CLIENT://$2:9092,MTLS://$2:9094,BROKER://$2:9091,CONTROLLER://$2:9093
-listener.security.protocol.map=CLIENT:SASL_SSL,MTLS:SSL,BROKER:SSL,CONTROLLER:SSL
 authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
 CONF
 }
@@ -54,22 +51,28 @@ zookeeper.ssl.truststore.location=$dist/etc/ca.pem
 CONF
 }
 
-beside_keepers() { # NUMBER ADDRESS: the same of a broker that has ZooKeepers for that
+beside_keepers() { # NUMBER: the same of a broker that has ZooKeepers for that
     cat <<CONF
 broker.id=$1
 zookeeper.connect=$servers
 zookeeper.set.acl=true
-listeners=CLIENT://:9092,MTLS://:9094,BROKER://:9091
-advertised.listeners=CLIENT://$2:9092,MTLS://$2:9094,BROKER://$2:9091
-listener.security.protocol.map=CLIENT:SASL_SSL,MTLS:SSL,BROKER:SSL
 authorizer.class.name=kafka.security.authorizer.AclAuthorizer
 CONF
     login_to_keepers
 }
 
 properties() { # NUMBER NAME ADDRESS
-    if [ -z "$keepers" ]; then quorum "$1" "$3"; else beside_keepers "$1" "$3"; fi > "$work/$2.properties"
+    controller=''
+    if [ -z "$keepers" ]; then
+        controller=yes
+        quorum "$1"
+    else
+        beside_keepers "$1"
+    fi > "$work/$2.properties"
     cat >> "$work/$2.properties" <<CONF
+listeners=CLIENT://:9092,MTLS://:9094,BROKER://:9091${controller:+,CONTROLLER://:9093}
+advertised.listeners=CLIENT://$3:9092,MTLS://$3:9094,BROKER://$3:9091${controller:+,CONTROLLER://$3:9093}
+listener.security.protocol.map=CLIENT:SASL_SSL,MTLS:SSL,BROKER:SSL${controller:+,CONTROLLER:SSL}
 inter.broker.listener.name=BROKER
 ssl.keystore.type=PEM
 ssl.keystore.location=$dist/etc/$2.pem
@@ -86,34 +89,45 @@ log.dirs=/var/lib/kafka/bare
 CONF
 }
 
-prepare() { # NUMBER ADDRESS: all that one host needs, side by side with the others
-    name=node-$1
-    echo "subjectAltName=IP:$2,DNS:$name" > "$work/$name.ext"
+host() { # NAME ADDRESS DATA MOVES STARTS FILE...: all that one host needs, side by side with the others
+    name=$1 address=$2 data=$3 moves=$4 starts=$5
+    shift 5
+    echo "subjectAltName=IP:$address,DNS:$name" > "$work/$name.ext"
     leaf "$name"
-    properties "$1" "$name" "$2"
-    reach "$2" true
-    # shellcheck disable=SC2086 # none, or several files
-    push "$2" "$tar" "$work/$name.properties" "$work/$name.pem" "$work/ca.pem" "$work/admin.properties" "$work/bare.service" \
-        $more
-    reach "$2" "useradd --system --no-create-home bare; mkdir -p $dist/etc /var/lib/kafka/bare /var/log/bare
+    reach "$address" true
+    push "$address" "$tar" "$work/$name.pem" "$work/ca.pem" "$@"
+    reach "$address" "useradd --system --no-create-home bare; mkdir -p $dist/etc $data /var/log/bare
         tar -xf /tmp/$(basename "$tar") -C $dist --strip-components=1 --no-same-owner
-        mv /tmp/$name.properties $dist/etc/server.properties; mv /tmp/$name.pem /tmp/ca.pem /tmp/admin.properties $dist/etc
-        mv /tmp/bare.service /etc/systemd/system; $moved chown -R bare $dist/etc /var/lib/kafka/bare /var/log/bare
-        systemctl daemon-reload; $founded" > /dev/null
+        mv /tmp/ca.pem $dist/etc; $moves
+        chown -R bare $dist/etc $data /var/log/bare
+        systemctl daemon-reload; $starts" > /dev/null
 }
 
-keeper() { # NUMBER ADDRESS: one ZooKeeper, side by side with the others
-    name=keeper-$1
-    echo "subjectAltName=IP:$2,DNS:$name" > "$work/$name.ext"
-    leaf "$name"
-    reach "$2" true
-    push "$2" "$tar" "$work/$name.pem" "$work/ca.pem" "$work/kafka.pem" "$work/zoo.cfg" "$work/keeper.service"
-    reach "$2" "useradd --system --no-create-home bare; mkdir -p $dist/etc /var/lib/zookeeper/bare /var/log/bare
-        tar -xf /tmp/$(basename "$tar") -C $dist --strip-components=1 --no-same-owner
-        mv /tmp/$name.pem $dist/etc/keeper.pem; mv /tmp/ca.pem /tmp/kafka.pem /tmp/zoo.cfg $dist/etc
-        echo $1 > /var/lib/zookeeper/bare/myid; mv /tmp/keeper.service /etc/systemd/system/bare.service
-        chown -R bare $dist/etc /var/lib/zookeeper/bare /var/log/bare
-        systemctl daemon-reload; systemctl start bare" > /dev/null
+node() { # NUMBER ADDRESS
+    properties "$1" "node-$1" "$2"
+    # shellcheck disable=SC2086 # none, or several files
+    host "node-$1" "$2" /var/lib/kafka/bare "mv /tmp/node-$1.properties $dist/etc/server.properties
+        mv /tmp/node-$1.pem /tmp/admin.properties $dist/etc; mv /tmp/bare.service /etc/systemd/system; $moved" "$founded" \
+        "$work/node-$1.properties" "$work/admin.properties" "$work/bare.service" $more
+}
+
+keeper() { # NUMBER ADDRESS: one ZooKeeper
+    host "keeper-$1" "$2" /var/lib/zookeeper/bare "mv /tmp/keeper-$1.pem $dist/etc/keeper.pem
+        mv /tmp/kafka.pem /tmp/zoo.cfg $dist/etc; echo $1 > /var/lib/zookeeper/bare/myid
+        mv /tmp/keeper.service /etc/systemd/system/bare.service" "systemctl start bare" \
+        "$work/kafka.pem" "$work/zoo.cfg" "$work/keeper.service"
+}
+
+unit() { # HEAP START FILE [LINE]
+    cat <<CONF
+[Service]
+User=bare
+Environment="KAFKA_HEAP_OPTS=-Xms$1 -Xmx$1" LOG_DIR=/var/log/bare
+ExecStart=$dist/bin/$2-server-start.sh $dist/etc/$3
+${4:-}
+SuccessExitStatus=143
+LimitNOFILE=100000
+CONF
 }
 
 ensemble() { # zoo.cfg, the unit, and how brokers log in
@@ -144,14 +158,7 @@ CONF
         servers=$servers${servers:+,}$address:2182
         echo "server.$number=$address:2888:3888" >> "$work/zoo.cfg"
     done
-    cat > "$work/keeper.service" <<CONF
-[Service]
-User=bare
-Environment="KAFKA_HEAP_OPTS=-Xms128m -Xmx128m" LOG_DIR=/var/log/bare
-ExecStart=$dist/bin/zookeeper-server-start.sh $dist/etc/zoo.cfg
-SuccessExitStatus=143
-LimitNOFILE=100000
-CONF
+    unit 128m zookeeper zoo.cfg > "$work/keeper.service"
     echo "subjectAltName=DNS:kafka" > "$work/kafka.ext"
     leaf kafka
     login_to_keepers > "$work/keepers.properties"
@@ -184,19 +191,11 @@ sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule require
 ssl.truststore.type=PEM
 ssl.truststore.location=$dist/etc/ca.pem
 CONF
-    cat > "$work/bare.service" <<CONF
-[Service]
-User=bare
-Environment="KAFKA_HEAP_OPTS=-Xms512m -Xmx512m" LOG_DIR=/var/log/bare
-ExecStart=$dist/bin/kafka-server-start.sh $dist/etc/server.properties
-TimeoutStopSec=180
-SuccessExitStatus=143
-LimitNOFILE=100000
-CONF
+    unit 512m kafka server.properties TimeoutStopSec=180 > "$work/bare.service"
     number=0
     for address in "$@"; do
         number=$((number + 1))
-        prepare "$number" "$address" &
+        node "$number" "$address" &
     done
     number=0
     for address in $keepers; do
