@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import socket
 import subprocess
@@ -360,8 +361,9 @@ def clock_of(host: Host) -> tuple[float, float]:
         assert process.stdout is not None  # noqa: S101
         for _ in range(5):
             before = time.time()
-            process.stdin.write("\n")
-            process.stdin.flush()
+            with contextlib.suppress(BrokenPipeError):  # who has hung up says so by telling nothing
+                process.stdin.write("\n")
+                process.stdin.flush()
             if not (line := process.stdout.readline()):
                 raise NoAnswer("it does not tell the time")
             there = float(line)

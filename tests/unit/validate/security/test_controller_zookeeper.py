@@ -15,11 +15,10 @@ import pytest
 from certs import Pki, Wanted, init, utc_now
 from tests.unit.validate.control import GOOD, cluster
 from validate.security import controller_zookeeper as checks
-from validate.security import look, run
-from validate.security.registry import CHECKS, Evidence
+from validate.security import look, run, tls
+from validate.security.registry import CHECKS
 from validate.security.scene import Scene
 from validate.security.strangers import own_authority
-from validate.security.zookeeper_wire import Right
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -323,12 +322,6 @@ def test_where_nobody_can_look_at_its_sockets_it_is_unknown(
 ) -> None:
     monkeypatch.setattr(checks, "held", lambda see, _: see.unknown("nobody can look") or {})
     assert checked(number, Keeper(), state, monkeypatch)[0] == "unknown"
-    monkeypatch.undo()
-    see = Evidence()
-    (host,) = cluster(state, 1).hosts  # its service is the cluster's, not its own
-    for one in (host, replace(host, service="zookeeper", login=None)):
-        assert checks.held(see, one) == {}
-    assert len(see.unsure) == 2
 
 
 @pytest.mark.parametrize(
@@ -346,7 +339,7 @@ def test_members_that_speak_no_tls_to_each_other_are_found(
 ) -> None:
     """Their port is there, by the host's kernel, and hangs up on a hello."""
     monkeypatch.setattr(checks, "keepers", lambda scene: scene.cluster.zookeepers * 2)
-    monkeypatch.setattr(checks, "_hello", lambda *_: checks.tls.Greeting(said))
+    monkeypatch.setattr(checks, "_hello", lambda *_: tls.Greeting(said))
     got, seen = checked(56, Keeper(), state, monkeypatch)
     assert got == verdict, seen
     monkeypatch.setattr(checks, "held", lambda *_: {})
@@ -396,14 +389,3 @@ def test_members_must_ask_each_other_for_a_certificate(
     keeper = Keeper(looks=looks)
     monkeypatch.setattr(checks, "keepers", lambda scene: scene.cluster.zookeepers * 2)
     assert checked(56, keeper, state, monkeypatch)[0] == verdict
-
-
-@pytest.mark.parametrize(
-    ("scheme", "who", "world"),
-    [
-        ("world", "anyone", True), ("ip", "0.0.0.0/0", True), ("ip", "::/0", True), ("ip", "198.18.0.0/24", False),
-        ("x509", "CN=kafka", False),
-    ],
-)  # fmt: skip
-def test_every_address_is_the_world(scheme: str, who: str, world: bool) -> None:
-    assert Right(31, scheme, who).of_the_world is world
