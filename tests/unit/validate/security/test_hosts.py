@@ -192,7 +192,8 @@ IN_FORCE = "permitrootlogin no\npasswordauthentication no\nkbdinteractiveauthent
         (KEYS, KEYS.replace("publickey", "publickey,password"), "let-in", IN_FORCE, "failed", "offers root"),
         # Root has no such key, so sshd refuses it all the same.
         (KEYS, KEYS, "let-in", IN_FORCE.replace("login no", "login yes"), "failed", "permitrootlogin yes"),
-        ("let-in", "let-in", "let-in", IN_FORCE, "failed", "ops with nothing: let-in"),
+        ("let-in", KEYS, "let-in", IN_FORCE, "failed", "ops with nothing: let-in"),
+        (KEYS, "let-in", "let-in", IN_FORCE, "failed", "root with the key: let-in"),
         (
             "ssh: Connection timed out",
             "ssh: Connection timed out",
@@ -209,9 +210,9 @@ def test_sshd_is_judged_by_what_it_says(
 ) -> None:  # fmt: skip
     def ssh(host: Host, option: str) -> str:
         assert host.login is not None
-        if option.endswith("none"):
-            return as_root if host.login.user == "root" else nothing
-        return KEYS if host.login.user == "root" and nothing.endswith(".") else key
+        if host.login.user == "root":
+            return as_root
+        return nothing if option.endswith("none") else key
 
     monkeypatch.setattr(hosts, "_ssh", ssh)
     monkeypatch.setattr(hosts, "over_ssh", lambda *_, **__: sshd)
