@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from common.errors import KastellanError
 from common.wait import wait_until
 from validate.security import requests
-from validate.security.registry import Evidence, check
+from validate.security.registry import Evidence, apart, check
 from validate.security.stage import DENIED, GROUP, OK, PREFIX, TOPIC, TRANSACTION
 from validate.security.wire import HELLO_ID, NoAnswer, Session, name_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from validate.cluster import Host
     from validate.security.requests import Question
     from validate.security.scene import Scene
 
 HERE = "this machine"
+ALSO = f"{HERE}; what is refused, from another host as well, and without a name where a listener asks for none"
 SETTLE_S = 10.0
 AUTHORIZATION_FAILED = frozenset({29, 30, 31, 53, 65})  # topic, group, cluster, transactional id, token
 UNKNOWN_TOPIC, NOT_CONTROLLER, TOKENS_OFF = 3, 41, 61
@@ -47,19 +51,47 @@ def both(
     scene: Scene, see: Evidence, *questions: Question, host: Host | None = None, fine: tuple[int, ...] = (0,)
 ) -> None:
     """The denied user first: what it is refused must still be there for the other one. `fine`: codes of a success."""
-    stage = scene.stage
-    with stage.session(DENIED, host) as session:
-        for question in questions:
-            try:
-                codes = asked(session, question)
-            except NoAnswer as why:
-                see.unknown(f"{DENIED}: {question.told}: {why}")
-                return
-            see.expect(refused(codes), f"{DENIED}: {question.told}: {said(codes)}")
-    with stage.session(OK, host) as session:
+    with scene.stage.session(DENIED, host) as session:
+        if not denied(session, see, DENIED, questions):
+            return
+    strangers(scene, see, host, questions)
+    with scene.stage.session(OK, host) as session:
         for question in questions:
             codes = answered(session, question, fine)
             see.twin(bool(codes) and set(codes) <= set(fine), f"{OK}: {question.told}: {said(codes)}")
+
+
+def denied(session: Session, see: Evidence, who: str, questions: Sequence[Question]) -> bool:
+    """False if there was no answer."""
+    for question in questions:
+        try:
+            codes = asked(session, question)
+        except NoAnswer as why:
+            see.unknown(f"{who}: {question.told}: {why}")
+            return False
+        see.expect(refused(codes), f"{who}: {question.told}: {said(codes)}")
+    return True
+
+
+def strangers(scene: Scene, see: Evidence, host: Host | None, questions: Sequence[Question]) -> None:
+    """The same by nobody, where a listener asks clients for no name, and by the denied user from another host: a rule
+    may be for User:ANONYMOUS, or for one address.
+    """
+    home = host or scene.cluster.brokers[0]
+    for target in scene.targets(inner=False, tls_only=False):
+        if target.host == home and not target.listener.sasl and target.listener.client_auth != "required":
+            with apart(see, f"nobody at {target}"), scene.session(target) as session:
+                denied(session, see, f"nobody at {target}", questions)
+    other = next((one for one in scene.cluster.hosts if one.login and one != home), None)
+    if other is None:
+        return
+    try:
+        session = scene.stage.session(DENIED, home, via=other)
+    except (KastellanError, NoAnswer, OSError) as why:
+        see.note(f"not tried from {other.name}: {' '.join(str(why).split()) or type(why).__name__}")
+        return
+    with session:
+        denied(session, see, f"{DENIED} from {other.name}", questions)
 
 
 def answered(session: Session, question: Question, fine: tuple[int, ...]) -> list[int]:
@@ -81,13 +113,14 @@ def admin_only(scene: Scene, see: Evidence, *questions: Question, fine: tuple[in
             for question in questions:
                 codes = asked(session, question)
                 see.expect(refused(codes), f"{user}: {question.told}: {said(codes)}")
+    strangers(scene, see, None, questions)
     for question in questions:
         codes = answered(scene.admin(), question, fine)
         see.twin(bool(codes) and set(codes) <= set(fine), f"administrator: {question.told}: {said(codes)}")
 
 
 @check(
-    29, "Reading a topic needs the right", tried="Fetch and ListOffsets as either user, at the leader", where=HERE,
+    29, "Reading a topic needs the right", tried="Fetch and ListOffsets as either user, at the leader", where=ALSO,
     expected=EXPECTED, fix=MENDED,
 )  # fmt: skip
 def topic_read(scene: Scene, see: Evidence) -> None:
@@ -95,7 +128,7 @@ def topic_read(scene: Scene, see: Evidence) -> None:
 
 
 @check(
-    30, "Writing a topic needs the right", tried="Produce as either user, at the leader", where=HERE,
+    30, "Writing a topic needs the right", tried="Produce as either user, at the leader", where=ALSO,
     expected=EXPECTED, fix=MENDED,
 )  # fmt: skip
 def topic_write(scene: Scene, see: Evidence) -> None:
@@ -103,7 +136,7 @@ def topic_write(scene: Scene, see: Evidence) -> None:
 
 
 @check(
-    31, "Describing a topic needs the right", tried="Metadata of the topic as either user", where=HERE,
+    31, "Describing a topic needs the right", tried="Metadata of the topic as either user", where=ALSO,
     expected=EXPECTED, fix=MENDED,
 )  # fmt: skip
 def topic_describe(scene: Scene, see: Evidence) -> None:
@@ -113,7 +146,7 @@ def topic_describe(scene: Scene, see: Evidence) -> None:
 
 @check(
     32, "Making and removing topics needs the right", tried="CreateTopics (validated only) and DeleteTopics of a topic "
-    "of the proof's own", where=HERE, expected=EXPECTED, fix=MENDED,
+    "of the proof's own", where=ALSO, expected=EXPECTED, fix=MENDED,
 )  # fmt: skip
 def topic_create_delete(scene: Scene, see: Evidence) -> None:
     doomed = f"{PREFIX}doomed"
@@ -123,7 +156,7 @@ def topic_create_delete(scene: Scene, see: Evidence) -> None:
 
 @check(
     33, "Altering a topic and its settings needs the right", tried="CreatePartitions and IncrementalAlterConfigs "
-    "(validated only), DescribeConfigs, DeleteRecords", where=HERE, expected=EXPECTED, fix=MENDED,
+    "(validated only), DescribeConfigs, DeleteRecords", where=ALSO, expected=EXPECTED, fix=MENDED,
 )  # fmt: skip
 def topic_alter(scene: Scene, see: Evidence) -> None:
     alter = requests.alter_configs(requests.TOPIC_CONFIG, TOPIC, "retention.ms", "3600000")
@@ -134,7 +167,7 @@ def topic_alter(scene: Scene, see: Evidence) -> None:
 
 @check(
     34, "Groups need the right", tried="OffsetCommit, OffsetFetch, DescribeGroups, DeleteGroups at the coordinator",
-    where=HERE, expected=EXPECTED, fix=MENDED,
+    where=ALSO, expected=EXPECTED, fix=MENDED,
 )  # fmt: skip
 def groups(scene: Scene, see: Evidence) -> None:
     home = scene.stage.coordinator(GROUP)
@@ -147,7 +180,7 @@ def groups(scene: Scene, see: Evidence) -> None:
 
 @check(
     35, "Transactional ids need the right", tried="InitProducerId and DescribeTransactions at the coordinator",
-    where=HERE, expected=EXPECTED, fix=MENDED,
+    where=ALSO, expected=EXPECTED, fix=MENDED,
 )  # fmt: skip
 def transactions(scene: Scene, see: Evidence) -> None:
     home = scene.stage.coordinator(TRANSACTION, transaction=True)
@@ -155,7 +188,7 @@ def transactions(scene: Scene, see: Evidence) -> None:
 
 
 @check(
-    36, "Idempotent writing needs the right", tried="InitProducerId without a transaction", where=HERE,
+    36, "Idempotent writing needs the right", tried="InitProducerId without a transaction", where=ALSO,
     expected="refused to who may write nowhere, answered for who may write somewhere", fix=MENDED,
 )  # fmt: skip
 def idempotent(scene: Scene, see: Evidence) -> None:
@@ -165,7 +198,7 @@ def idempotent(scene: Scene, see: Evidence) -> None:
 @check(
     37, "The cluster itself is the administrator's", tried="CreateAcls, AlterPartitionReassignments of nothing, "
     "IncrementalAlterConfigs of a broker (validated only), DescribeAcls, DescribeLogDirs, DescribeConfigs of a broker",
-    where=HERE, expected="refused to both users of the proof, answered for the administrator", fix=MENDED,
+    where=ALSO, expected="refused to both users of the proof, answered for the administrator", fix=MENDED,
 )  # fmt: skip
 def cluster(scene: Scene, see: Evidence) -> None:
     node = str(scene.cluster.brokers[0].node_id)
@@ -182,7 +215,7 @@ def cluster(scene: Scene, see: Evidence) -> None:
 
 @check(
     38, "What brokers do among themselves is theirs", tried="WriteTxnMarkers for a topic that does not exist",
-    where=HERE,
+    where=ALSO,
     expected="refused to both users of the proof; the administrator's is answered", fix=MENDED,
 )  # fmt: skip
 def cluster_action(scene: Scene, see: Evidence) -> None:

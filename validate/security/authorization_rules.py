@@ -15,7 +15,7 @@ from validate.security.registry import Evidence, check
 from validate.security.stage import DENIED, OK, PREFIX, TOPIC, Acl
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from validate.cluster import Host
     from validate.security.scene import Scene
@@ -77,7 +77,8 @@ def weighed(scene: Scene, see: Evidence) -> None:
 
 @check(
     43, "What has no rule is closed", tried="Metadata and Produce for names that no ACL covers, as the user without "
-    "rights", where=HERE, expected="an authorization error; the administrator hears that there is no such topic",
+    "rights; DescribeConfigs of every broker and controller", where=HERE,
+    expected="an authorization error; the administrator hears that there is no such topic",
     fix=f"{OPEN_TO_ALL}=false",
 )  # fmt: skip
 def no_rule(scene: Scene, see: Evidence) -> None:
@@ -90,24 +91,25 @@ def no_rule(scene: Scene, see: Evidence) -> None:
                     see.expect(refused(codes), f"{host.name}: {user}: {question.told}: {said(codes)}")
         codes = asked(scene.admin(host), requests.metadata(name))
         see.twin(codes == [UNKNOWN_TOPIC], f"{host.name}: administrator: {said(codes)}")
+    for host, found in scene.in_force(see):
         # A broker shows no value of a setting that is the authorizer's own; one that does must not show this one.
-        value = scene.configs(host).get(OPEN_TO_ALL)
+        value = found.get(OPEN_TO_ALL)
         if value is not None:
             see.expect(value == "false", f"{host.name}: {OPEN_TO_ALL}={value}")
 
 
 @check(
-    44, "The authorizer is the one that keeps its rules in the cluster", tried="DescribeConfigs of every broker",
-    where=HERE, expected="StandardAuthorizer (KRaft) or AclAuthorizer (ZooKeeper); that controllers have one, too, is "
-    "shown by check 50", fix="authorizer.class.name; the play sets it.",
+    44, "The authorizer is the one that keeps its rules in the cluster", tried="DescribeConfigs of every broker and "
+    "controller", where=HERE, expected="StandardAuthorizer (KRaft) or AclAuthorizer (ZooKeeper) on each",
+    fix="authorizer.class.name; the play sets it.",
 )  # fmt: skip
 def authorizer(scene: Scene, see: Evidence) -> None:
-    _each(scene, see, "authorizer.class.name", lambda value: value == AUTHORIZERS[scene.cluster.mode])
+    _each(scene, see, scene.nodes, "authorizer.class.name", lambda value: value == AUTHORIZERS[scene.cluster.mode])
 
 
-def _each(scene: Scene, see: Evidence, name: str, well: Callable[[str], bool]) -> None:
-    for host in scene.cluster.brokers:
-        value = scene.configs(host).get(name) or ""
+def _each(scene: Scene, see: Evidence, hosts: Sequence[Host], name: str, well: Callable[[str], bool]) -> None:
+    for host, found in scene.in_force(see, hosts):
+        value = found.get(name) or ""
         see.expect(well(value), f"{host.name}: {name}={value}")
 
 
@@ -132,7 +134,7 @@ def super_users(scene: Scene, see: Evidence) -> None:
     declared = {f"User:{name}" for name in content["super_users"]}
     spared = sorted(ruled & set(content["users"]))
     beside = f"; with rules of their own on the cluster, so not tried: {spared}" if spared else ""
-    for host, look in looks(scene, see):
+    for host, look in looks(scene, see, scene.nodes):
         given = {one for line in look.lines("super") for one in line.partition("=")[2].split(";") if one}
         told = f"{host.name}: started with {sorted(given)}, declared {sorted(declared)}{beside}"
         see.expect(given == declared, told)
@@ -177,7 +179,8 @@ def auto_create(scene: Scene, see: Evidence) -> None:
         with scene.stage.session(OK, host) as session:
             codes = asked(session, requests.metadata(name, create=True))
         see.expect(codes == [UNKNOWN_TOPIC], f"{host.name}: {said(codes)}")
-    _each(scene, see, "auto.create.topics.enable", lambda value: value == "false")
+    # Controllers make none by themselves, whatever they are told.
+    _each(scene, see, scene.cluster.brokers, "auto.create.topics.enable", lambda value: value == "false")
     # Whoever makes it first says that there is none.
     question = requests.metadata(name)
     admin = scene.stage.admin

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from validate.security import tls
-from validate.security.registry import Evidence, NotApplicable, check
+from validate.security.look import take_sockets
+from validate.security.registry import Evidence, NotApplicable, apart, check
 from validate.security.strangers import MOMENT, Stranger, own_authority
 from validate.security.transport import answering
 from validate.security.transport_certificates import turned_away
@@ -20,7 +21,7 @@ from validate.security.zookeeper_wire import FRAMED_HELLO, READ, NoRightError, S
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from validate.cluster import Host
@@ -31,6 +32,8 @@ HERE, BROKER, KEEPER = "this machine", "a broker, through ssh", "another ZooKeep
 PKI, OWNER = "pki-zookeeper", "kafka"
 MODES = ("zookeeper",)
 ADMIN_SERVER = 8080
+LOOPBACK, EVERYWHERE = "127.0.0.1", {"", "*", "0.0.0.0", "::"}  # noqa: S104  where others listen
+HUNG_UP = ("closed", "no TLS")
 GET = b"GET /commands HTTP/1.0\r\n\r\n"
 ALLOWED = "srvr"
 WORDS = (
@@ -106,16 +109,20 @@ def closed(scene: Scene, see: Evidence) -> None:
         "a stranger's": Stranger(scene.folder).issue(OWNER),
         f"that of {admin} in the cluster": scene.certificate(admin),
     }
+    serving = []
     for keeper in found:
-        said = greeted(scene, keeper, good)
-        if not see.twin(said == "", f"{keeper.name}: one as brokers have it gets a session {said}"):
-            continue
-        for told, certificate in wrong.items():
-            turned_away(see, f"{keeper.name}: {told}", greeted(scene, keeper, certificate))
-    with opened(scene, found[0], good) as channel:
-        session = Session(channel)
-        _walk(session, see)
-        session.close()
+        with apart(see, keeper.name):
+            said = greeted(scene, keeper, good)
+            if not see.twin(said == "", f"{keeper.name}: one as brokers have it gets a session {said}"):
+                continue
+            serving.append(keeper)
+            for told, certificate in wrong.items():
+                turned_away(see, f"{keeper.name}: {told}", greeted(scene, keeper, certificate))
+    for keeper in serving[:1]:
+        with opened(scene, keeper, good) as channel:
+            session = Session(channel)
+            _walk(session, see)
+            session.close()
 
 
 def _walk(session: Session, see: Evidence) -> None:
@@ -144,20 +151,38 @@ def _judge(path: str, session: Session, see: Evidence) -> None:
         see.wrong(f"{path}: the world may read it")
 
 
+def held(see: Evidence, keeper: Host) -> dict[int, str]:
+    """Ports that its process holds, declared or not, and where. Empty, and told, if nobody can look."""
+    if keeper.login is None or keeper.service is None:
+        see.unknown(f"{keeper.name}: there is no way to look at its sockets")
+        return {}
+    with apart(see, f"{keeper.name}: its sockets are not known"):
+        seen = take_sockets(keeper).listening
+        if see.twin(any(own for *_, own in seen), f"{keeper.name}: its process has sockets"):
+            return {port: LOOPBACK if address in EVERYWHERE else address for address, port, own in seen if own}
+    return {}
+
+
 @check(
-    55, "ZooKeeper's plain port is closed", tried="plain words on every port, and a hello of TLS",
-    where=f"{HERE}; {BROKER}; {KEEPER}", expected="plain words get no answer on any port of ZooKeeper; the clients' "
-    "port speaks TLS", fix="secureClientPort alone, sslQuorum=true.", modes=MODES, bound_s=BOUND_S,
+    55, "ZooKeeper's plain port is closed", tried="plain words on every port, declared or held by its process, and a "
+    "hello of TLS", where=f"{HERE}; {BROKER}; {KEEPER}; each of its hosts", expected="plain words get no answer on any "
+    "port of ZooKeeper; the clients' port speaks TLS", fix="secureClientPort alone, sslQuorum=true.", modes=MODES,
+    bound_s=BOUND_S,
 )  # fmt: skip
 def no_plain_words(scene: Scene, see: Evidence) -> None:
     found = keepers(scene)
     open_here = answering((keeper.address, port) for keeper in found for port in keeper.ports)
     for keeper in found:
+        ways = []
         for port in keeper.ports:
             place = (keeper.address, port)
-            for via in (*([None] if place in open_here else []), inside(scene, keeper, port)):
-                where = f"{keeper.name} {port}{f' from {via.name}' if via else ''}"
-                for told, data in PLAIN.items():
+            ways += [(via, place) for via in (*([None] if place in open_here else []), inside(scene, keeper, port))]
+        own = held(see, keeper)
+        ways += [(keeper, (address, port)) for port, address in sorted(own.items()) if port not in keeper.ports]
+        for via, place in ways:
+            where = f"{keeper.name} {place[1]}{f' from {via.name}' if via else ''}"
+            for told, data in PLAIN.items():
+                with apart(see, where):
                     _plain(see, f"{where}: {told} in plain", _said(scene, via, place, data))
         client = keeper.ports[0]
         heard = _hello(scene, inside(scene, keeper, client), (keeper.address, client))
@@ -193,7 +218,8 @@ def _hello(scene: Scene, via: Host, place: tuple[str, int]) -> tls.Greeting:
 
 @check(
     56, "ZooKeeper tells strangers nothing", tried="every four-letter word, by a certificate as brokers have it; HTTP "
-    "to AdminServer's port on the host itself; a hello of TLS to the port for elections", where=f"{BROKER}; {KEEPER}",
+    "to AdminServer's port and to every undeclared one of its process, on the host itself; a hello of TLS to the port "
+    "for elections", where=f"{BROKER}; {KEEPER}; each of its hosts",
     expected="srvr alone is answered; no AdminServer; members speak TLS to each other and ask for a certificate",
     fix="4lw.commands.whitelist=srvr, admin.enableServer=false, sslQuorum=true, ssl.quorum.clientAuth=need.",
     modes=MODES, bound_s=BOUND_S,
@@ -202,27 +228,41 @@ def tells_nothing(scene: Scene, see: Evidence) -> None:
     found = keepers(scene)
     good = broker_of_nobody(scene)
     for keeper in found:
-        with opened(scene, keeper, good) as channel:
-            see.twin("Mode:" in word(channel, ALLOWED), f"{keeper.name}: {ALLOWED} is answered")
-        for four in WORDS:
-            with opened(scene, keeper, good) as channel:
-                said = word(channel, four)
-            refused = not said or NOT_IN_THE_LIST in said
-            see.expect(refused, f"{keeper.name}: {four}: {'refused' if refused else 'answered'}")
+        with apart(see, keeper.name):
+            _answers_one_word(scene, see, keeper, good)
         if keeper.login is None:
             see.unknown(f"{keeper.name}: there is no ssh access to it, so AdminServer cannot be looked for there")
             continue
-        page = _said(scene, keeper, ("127.0.0.1", ADMIN_SERVER), GET)
-        there = (page or b"").startswith(b"HTTP/")
-        see.expect(not there, f"{keeper.name}: {'an' if there else 'no'} AdminServer on {ADMIN_SERVER}")
+        own = held(see, keeper)
+        pages = {ADMIN_SERVER: LOOPBACK} | {port: one for port, one in own.items() if port not in keeper.ports}
+        for port, address in sorted(pages.items()):
+            with apart(see, f"{keeper.name} {port}"):
+                there = (_said(scene, keeper, (address, port), GET) or b"").startswith(b"HTTP/")
+                see.expect(not there, f"{keeper.name}: {'an' if there else 'no'} AdminServer on {port}")
         if len(found) > 1:
-            _members_speak_tls(scene, see, keeper)
+            _members_speak_tls(scene, see, keeper, own)
 
 
-def _members_speak_tls(scene: Scene, see: Evidence, keeper: Host) -> None:
+def _answers_one_word(scene: Scene, see: Evidence, keeper: Host, good: tuple[Path, Path]) -> None:
+    with opened(scene, keeper, good) as channel:
+        see.twin("Mode:" in word(channel, ALLOWED), f"{keeper.name}: {ALLOWED} is answered")
+    for four in WORDS:
+        with opened(scene, keeper, good) as channel:
+            said = word(channel, four)
+        refused = not said or NOT_IN_THE_LIST in said
+        see.expect(refused, f"{keeper.name}: {four}: {'refused' if refused else 'answered'}")
+
+
+def _members_speak_tls(scene: Scene, see: Evidence, keeper: Host, own: Mapping[int, str]) -> None:
     """On the port for elections: followers listen there, too, and on the other one the leader alone does."""
     port = keeper.ports[-1]
-    heard = _hello(scene, inside(scene, keeper, port), (keeper.address, port))
-    if see.twin(heard.accepted, f"{keeper.name} {port}: TLS {heard.said}"):
-        told = f"{keeper.name} {port}: {'asks' if heard.asks else 'does not ask'} for a certificate"
-        see.expect(heard.asks, told)
+    with apart(see, f"{keeper.name} {port}"):
+        heard = _hello(scene, inside(scene, keeper, port), (keeper.address, port))
+        if see.twin(heard.accepted, f"{keeper.name} {port}: TLS {heard.said}"):
+            told = f"{keeper.name} {port}: {'asks' if heard.asks else 'does not ask'} for a certificate"
+            see.expect(heard.asks, told)
+        elif port in own:
+            # Its process holds the port, and no packet filter stands between the host and itself.
+            heard = _hello(scene, keeper, (own[port], port))
+            if heard.said.startswith(HUNG_UP):
+                see.wrong(f"{keeper.name} {port}: on the host itself no TLS answers a hello: {heard.said}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
 import socket
 import subprocess
 import time
@@ -12,11 +14,12 @@ from typing import TYPE_CHECKING
 from common.ssh import ssh_argv
 from validate.faults.shell import over_ssh
 from validate.security import traces
-from validate.security.registry import Evidence, check
-from validate.security.transport import declared_ports
+from validate.security.registry import Evidence, apart, check
+from validate.security.transport import KNOWN_PORTS, SCANNERS, declared_ports
+from validate.security.wire import NoAnswer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from validate.cluster import Host
     from validate.security.look import Look
@@ -25,24 +28,36 @@ if TYPE_CHECKING:
 HERE, KERNEL = "this machine", "each host, as root"
 EXPOSURE_MOST, FILES_LEAST, CLOCKS_MOST_S = 1.5, 10_000, 0.5
 SECCOMP_FILTER = "2"
-OTHERS, GROUP_WRITE = 0o007, 0o020
-REMOTE_HOLES = ("jdwp", "jmxremote.port", "jmxremote.rmi.port", "jolokia", "-Xdebug")
+MAY_RUN = "may run the following"
+OTHERS, GROUP, GROUP_WRITE = 0o007, 0o070, 0o020
+PUBLIC = re.compile(r"^log4j|ca\.pem$")
+REMOTE_HOLES = (
+    "jdwp", "jmxremote.port", "jmxremote.rmi.port", "jolokia", "jmx_prometheus", "-Xdebug", "-agentlib:", "-agentpath:",
+)  # fmt: skip
 DEAF_PORTS = (7, 4444, 50505)  # echo, and two that nobody has
+DENIED = "Permission denied"
+# Says nothing where sshd cannot say it (no folder of its own yet, where a socket starts it).
+SSHD = (
+    "PATH=$PATH:/usr/sbin sshd -T -C user=root,host=localhost,addr=127.0.0.1 2>/dev/null | grep -E "
+    "'^(permitrootlogin|passwordauthentication|kbdinteractiveauthentication|permitemptypasswords) '\nexit 0\n"
+)
 DROPPED, REFUSED, OPEN = "dropped", "refused", "open"
 
 
-def looks(scene: Scene, see: Evidence) -> Iterator[tuple[Host, Look]]:
-    for host in scene.nodes:
+def looks(scene: Scene, see: Evidence, hosts: Sequence[Host] | None = None) -> Iterator[tuple[Host, Look]]:
+    """Those of Kafka and of ZooKeeper, unless said otherwise."""
+    for host in scene.services if hosts is None else hosts:
         look = scene.looks.get(host.name)
         if look is None:
-            see.unknown(f"{host.name}: there is no ssh access to it")
+            see.unknown(f"{host.name}: {scene.unseen.get(host.name, 'there is no ssh access to it')}")
         else:
             yield host, look
 
 
 @check(
-    57, "The service is nobody special", tried="/proc/PID/status of the service; a login and sudo as its user",
-    where=KERNEL, expected="no root, no capability, no way to new privileges, no login shell, no sudo",
+    57, "The service is nobody special", tried="/proc/PID/status of the service; a login and sudo as its user; the "
+    "rules that sudo has for it",
+    where=KERNEL, expected="no root, no capability, no way to new privileges, no login shell, no rule of sudo",
     fix="User=kafka, NoNewPrivileges=yes, CapabilityBoundingSet= in the unit; shell nologin.",
 )  # fmt: skip
 def nobody_special(scene: Scene, see: Evidence) -> None:
@@ -55,35 +70,52 @@ def nobody_special(scene: Scene, see: Evidence) -> None:
         login = look["login"]
         see.expect("logged-in" not in login, f"{host.name}: a login of {look.user}: {login[:80] or 'nothing'}")
         see.expect("became-root" not in look["sudo"], f"{host.name}: sudo: {look['sudo'][:80]}")
+        rules = " ".join(look["sudoers"].partition(MAY_RUN)[2].split())
+        see.expect(
+            MAY_RUN not in look["sudoers"], f"{host.name}: rules of sudo for {look.user}: {rules[:80] or 'none'}"
+        )
 
 
 @check(
     58, "What the service keeps is closed to others", tried="read configuration, keys, data and logs as nobody; modes "
-    "and owners of files", where=KERNEL, expected="nobody can read none of it; the service cannot write its own "
-    "configuration; nothing of it lies in a temporary folder", fix="Run the play again: it sets modes and owners.",
+    "and owners of files", where=KERNEL, expected="nobody can read none of it; settings and keys are root's, the "
+    "service's group may read them and others have no right; no copy of them lies in a temporary folder",
+    fix="Run the play again: it sets modes and owners.",
 )  # fmt: skip
 def closed(scene: Scene, see: Evidence) -> None:
     for host, look in looks(scene, see):
         conf = (look.lines("places") or [""])[0]
         see.twin(bool(look["nobody"]), f"{host.name}: nobody can read what is open to all")
         see.expect(not look["readable"], f"{host.name}: readable to nobody: {look['readable'] or 'nothing'}")
-        entries = [line.split(maxsplit=3) for line in look.lines("modes")]
+        entries = [line.split(maxsplit=4) for line in look.lines("modes")]
         if not see.twin(bool(entries), f"{host.name}: {len(entries)} entries under {conf}"):
             continue
-        own = [e[3] for e in entries if e[1] == look.user and e[2] != "l"]
-        see.expect(not own, f"{host.name}: owned by {look.user} under {conf}: {own or 'nothing'}")
-        wide = [e[3] for e in entries if e[2] == "f" and int(e[0], 8) & GROUP_WRITE]
-        see.expect(not wide, f"{host.name}: the group may write: {wide or 'nothing'}")
-        secret = [
-            e[3] for e in entries if e[2] != "l" and int(e[0], 8) & OTHERS and e[3].endswith((".pem", ".properties"))
-        ]
-        closed_off = next((int(e[0], 8) & OTHERS == 0 for e in entries if e[3] == conf), False)
-        see.expect(closed_off or not secret, f"{host.name}: {conf} is open to others, with {secret or 'nothing'}")
-        for line in look.lines("owners"):
-            mode, owner, path = line.split(maxsplit=2)
+        for told, found in wide_open(entries, look["group"]).items():
+            see.expect(not found, f"{host.name}: {told} under {conf}: {', '.join(found) or 'nothing'}")
+        owners = [line.split(maxsplit=2) for line in look.lines("owners")]
+        see.twin(bool(owners), f"{host.name}: {len(owners)} folders of data and logs")
+        for mode, owner, path in owners:
             well = owner == look.user and not int(mode, 8) & OTHERS
             see.expect(well, f"{host.name}: {path} {mode} {owner}")
         see.expect(not look["temporary"], f"{host.name}: in temporary folders: {look['temporary'] or 'nothing'}")
+
+
+def wide_open(entries: Sequence[Sequence[str]], group: str) -> dict[str, list[str]]:
+    """What is wrong about modes, owners and groups (mode, owner, group, kind, path) beside the settings."""
+    found: dict[str, list[str]] = {}
+    for mode, owner, its, kind, path in entries:
+        bits, name = int(mode, 8), path.rpartition("/")[2]
+        shown = f"{path} {mode} {owner}:{its}"
+        wrong = {
+            "not root's": owner != "root",
+            "of a group that is not the service's": bool(bits & GROUP) and its not in {"root", group},
+            "the group may write": bool(bits & GROUP_WRITE),
+            # What a certificate says, and how logs are written, may be known.
+            "open to others": bool(bits & OTHERS) and not (kind == "f" and PUBLIC.search(name) and not bits & 0o003),
+        }
+        for told, is_ in wrong.items() if kind != "l" else ():
+            found.setdefault(told, []).extend([shown] if is_ else [])
+    return found
 
 
 @check(
@@ -105,10 +137,11 @@ def nowhere(scene: Scene, see: Evidence) -> None:
         if host.login is None:
             see.unknown(f"{host.name}: there is no ssh access to it")
             continue
-        told = traces.leaks(host, scene.cluster.service, secrets, see)
-        prints |= {one: f"{host.name}'s key {path}" for one, path in told.prints.items()}
-        known = len(secrets) + len(told.prints)  # the ones at hand, and keys that the host made for itself
-        see.expect(not told.found, f"{host.name}: of {known} secrets: {'; '.join(told.found) or 'none'}")
+        with apart(see, host.name):
+            told = traces.leaks(host, scene.cluster.service, secrets, see)
+            prints |= {one: f"{host.name}'s key {path}" for one, path in told.prints.items()}
+            known = len(secrets) + len(told.prints)  # the ones at hand, and keys that the host made for itself
+            see.expect(not told.found, f"{host.name}: of {known} secrets: {'; '.join(told.found) or 'none'}")
     searched = traces.here(scene.cluster, secrets, prints)
     beyond = f"; {searched.ledgers_left} files of runs' ledgers beyond the bound" if searched.ledgers_left else ""
     see.twin(searched.size > 0, f"{HERE}: {searched.size:,} bytes looked through{beyond}")
@@ -117,16 +150,24 @@ def nowhere(scene: Scene, see: Evidence) -> None:
         see.unknown(f"{HERE}: not looked at: {'; '.join(searched.left[:10])}")
 
 
+def told_to_java(look: Look) -> list[str]:
+    """Options on the command line, and those that Java takes from its environment."""
+    return [*look.lines("cmdline"), *(word for line in look.lines("java") for word in line.partition("=")[2].split())]
+
+
 @check(
-    60, "No door for debuggers and JMX", tried="the service's command line and its listening sockets", where=KERNEL,
+    60, "No door for debuggers and JMX", tried="the service's command line, what Java takes from its environment, what "
+    "it has loaded, and its listening sockets", where=KERNEL,
     expected="no debugger, no remote JMX, no agent; no socket but the declared listeners",
     fix="Remove JMX_PORT, -agentlib:jdwp, -javaagent from kafka_jvm_options or the unit's drop-ins.",
 )  # fmt: skip
 def no_doors(scene: Scene, see: Evidence) -> None:
     for host, look in looks(scene, see):
         see.twin(bool(look["cmdline"]), f"{host.name}: the service has a command line")
-        holes = [line[:80] for line in look.lines("cmdline") if any(word in line for word in REMOTE_HOLES)]
-        see.expect(not holes, f"{host.name}: {holes or 'no hole on the command line'}")
+        holes = [line[:80] for line in told_to_java(look) if any(word in line for word in REMOTE_HOLES)]
+        see.expect(not holes, f"{host.name}: {holes or 'no hole on the command line or in the environment'}")
+        agents = look.lines("agents")
+        see.expect(not agents, f"{host.name}: agents in the process: {agents or 'none'}")
         extra = sorted({port for _, port, own in look.listening if own} - declared_ports(scene, host))
         see.expect(not extra, f"{host.name}: undeclared sockets of the service: {extra or 'none'}")
 
@@ -154,7 +195,8 @@ def _names(listed: str) -> list[str]:
 
 
 @check(
-    62, "No memory is written to disks", tried="limits of the process, its command line, and a look for dumps",
+    62, "No memory is written to disks", tried="limits of the process, what Java was told on its command line and in "
+    "its environment, and a look for dumps where it works, keeps data and logs, and where systems put them",
     where=KERNEL, expected="core dumps limited to 0, no heap dumps asked for, none lying about",
     fix="LimitCORE=0; no -XX:+HeapDumpOnOutOfMemoryError, or into a folder that is closed to others.",
 )  # fmt: skip
@@ -162,7 +204,7 @@ def no_dumps(scene: Scene, see: Evidence) -> None:
     for host, look in looks(scene, see):
         core = limit(look, "Max core file size")
         see.expect(core == "0", f"{host.name}: core files up to {core}")
-        heap = [line for line in look.lines("cmdline") if "+HeapDump" in line]
+        heap = [line for line in told_to_java(look) if "+HeapDump" in line]
         see.expect(not heap, f"{host.name}: {heap or 'no heap dumps asked for'}")
         see.expect(not look["dumps"], f"{host.name}: dumps: {look['dumps'] or 'none'}")
 
@@ -189,7 +231,8 @@ def limits(scene: Scene, see: Evidence) -> None:
 
 @check(
     64, "sshd takes keys alone, and not for root", tried="a login that offers nothing; a login as root with the key "
-    "that opens the login user", where=HERE, expected="sshd offers publickey alone; root is refused",
+    "that opens the login user; sshd -T for root", where=f"{HERE}; {KERNEL}",
+    expected="sshd offers publickey alone; root is refused, and not let in by sshd's own account",
     fix="PasswordAuthentication no, KbdInteractiveAuthentication no, PermitRootLogin no in sshd_config.d.",
 )  # fmt: skip
 def keys_alone(scene: Scene, see: Evidence) -> None:
@@ -197,14 +240,41 @@ def keys_alone(scene: Scene, see: Evidence) -> None:
         if host.login is None:
             see.unknown(f"{host.name}: there is no ssh access to it")
             continue
-        told = _ssh(host, "PreferredAuthentications=none")
-        offered = told.rpartition("(")[2].partition(")")[0] if "Permission denied" in told else ""
-        see.expect(offered == "publickey", f"{host.name}: sshd offers {offered or told[-80:]}")
-        if host.login.user != "root":
-            told = _ssh(replace(host, login=replace(host.login, user="root")), "PreferredAuthentications=publickey")
-            see.expect("Permission denied" in told, f"{host.name}: root with the key: {told[-80:]}")
+        root = replace(host, login=replace(host.login, user="root"))
+        _offers_keys_alone(see, host, _ssh(host, "PreferredAuthentications=none"))
+        if host != root:
+            told = _ssh(root, "PreferredAuthentications=publickey")
+            let_in(see, told, f"{host.name}: root with the key: {told[-80:]}")
+            # A refusal names what else is offered. No further try: from OpenSSH 9.8 on each brings a ban nearer.
+            if DENIED in told:
+                _offers_keys_alone(see, root, told)
         told = _ssh(host, "PreferredAuthentications=publickey")
-        see.twin(told.endswith("let-in"), f"{host.name}: {host.login.user} with the key: {told[-80:]}")
+        if see.twin(told.endswith("let-in"), f"{host.name}: {host.login.user} with the key: {told[-80:]}"):
+            with apart(see, f"{host.name}: what sshd has in force"):
+                loose = _loose(over_ssh(host, SSHD, timeout_s=30.0), spared="" if host != root else "permitrootlogin")
+                see.expect(not loose, f"{host.name}: sshd has for root {', '.join(loose) or 'nothing that lets it in'}")
+
+
+def _offers_keys_alone(see: Evidence, host: Host, told: str) -> None:
+    assert host.login is not None  # noqa: S101  looked at before
+    offered = told.rpartition("(")[2].partition(")")[0] if DENIED in told else ""
+    if offered:
+        see.expect(offered == "publickey", f"{host.name}: sshd offers {host.login.user} {offered}")
+    else:
+        let_in(see, told, f"{host.name}: {host.login.user} with nothing: {told[-80:]}")
+
+
+def let_in(see: Evidence, told: str, shown: str) -> None:
+    """A host that is not there has refused nobody."""
+    if DENIED in told or told.endswith("let-in"):
+        see.expect(DENIED in told, shown)
+    else:
+        see.unknown(shown)
+
+
+def _loose(told: str, *, spared: str) -> list[str]:
+    """Of sshd's own account of what is in force for root: refusing a key it does not know shows nothing of it."""
+    return [line for line in told.splitlines() if line.partition(" ")[2] == "yes" and line.partition(" ")[0] != spared]
 
 
 def _ssh(host: Host, option: str) -> str:
@@ -228,26 +298,31 @@ def knock(address: str, port: int) -> str:
 
 
 @check(
-    65, "The packet filter drops what is not declared", tried="connections to ports where nobody listens, from outside "
-    "and on the host itself", where=f"{HERE}; {KERNEL}",
+    65, "The packet filter drops what is not declared", tried="connections to ports where nobody listens, and to "
+    "undeclared ones that are often let through, from outside; to some on the host itself", where=f"{HERE}; {KERNEL}",
     expected="from outside no answer at all, on the host itself a refusal; a declared port answers",
     fix="host_firewall: true; the unit kastellan-firewall.service loads the rules at boot.",
 )  # fmt: skip
 def filtered(scene: Scene, see: Evidence) -> None:
-    doors = [(host.address, port) for host in scene.cluster.hosts for port in DEAF_PORTS]
-    with ThreadPoolExecutor(len(doors)) as pool:
+    deaf = {
+        host: sorted({*DEAF_PORTS, *KNOWN_PORTS} - declared_ports(scene, host)) for host in scene.cluster.hosts
+    }  # fmt: skip
+    doors = [(host.address, port) for host, ports in deaf.items() for port in ports]
+    with ThreadPoolExecutor(SCANNERS) as pool:
         heard = dict(zip(doors, pool.map(lambda door: knock(*door), doors), strict=True))
-    for host in scene.cluster.hosts:
-        for port in DEAF_PORTS:
-            told = heard[host.address, port]
-            see.expect(told == DROPPED, f"{host.name}: port {port} from outside: {told}")
+    for host, ports in deaf.items():
+        loud = [f"port {port} from outside: {heard[host.address, port]}" for port in ports]
+        loud = [told for told in loud if not told.endswith(DROPPED)]
+        see.expect(not loud, f"{host.name}: {'; '.join(loud) or f'{len(ports)} ports from outside: {DROPPED}'}")
         if host.login is None:
             see.unknown(f"{host.name}: there is no ssh access to it")
             continue
         # 1: refused at once, 124: no answer in time.
         one = "timeout 2 bash -c 'exec 3<>/dev/tcp/127.0.0.1/PORT' < /dev/null 2> /dev/null; echo $?\n"
-        inside = over_ssh(host, "".join(one.replace("PORT", str(port)) for port in DEAF_PORTS), timeout_s=30.0).split()
-        see.twin(set(inside) == {"1"}, f"{host.name}: on itself they are refused, not dropped")
+        script = "".join(one.replace("PORT", str(port)) for port in DEAF_PORTS)
+        with apart(see, host.name):
+            inside = over_ssh(host, script, timeout_s=30.0).split()
+            see.twin(set(inside) == {"1"}, f"{host.name}: on itself they are refused, not dropped")
         see.twin(knock(host.address, host.login.port) == OPEN, f"{host.name}: ssh answers from outside")
 
 
@@ -256,20 +331,21 @@ def filtered(scene: Scene, see: Evidence) -> None:
     expected=f"less than {CLOCKS_MOST_S} s apart from here and from each other", fix="Turn time synchronisation on.",
 )  # fmt: skip
 def clocks(scene: Scene, see: Evidence) -> None:
-    apart: dict[str, float] = {}
+    apart_s: dict[str, float] = {}
     for host in scene.cluster.hosts:
         if host.login is None:
             see.unknown(f"{host.name}: there is no ssh access to it")
             continue
-        offset, error = clock_of(host)
-        apart[host.name] = offset
-        told = f"{host.name}: {offset * 1000:+.0f} ms, known to {error * 1000:.0f} ms"
-        if abs(offset) - error < CLOCKS_MOST_S <= abs(offset) + error:
-            see.unknown(told)  # it may be either
-        else:
-            see.expect(abs(offset) + error < CLOCKS_MOST_S, told)
-    if len(apart) > 1:
-        span = max(apart.values()) - min(apart.values())
+        with apart(see, host.name):
+            offset, error = clock_of(host)
+            apart_s[host.name] = offset
+            told = f"{host.name}: {offset * 1000:+.0f} ms, known to {error * 1000:.0f} ms"
+            if abs(offset) - error < CLOCKS_MOST_S <= abs(offset) + error:
+                see.unknown(told)  # it may be either
+            else:
+                see.expect(abs(offset) + error < CLOCKS_MOST_S, told)
+    if len(apart_s) > 1:
+        span = max(apart_s.values()) - min(apart_s.values())
         see.expect(span < CLOCKS_MOST_S, f"among themselves {span * 1000:.0f} ms")
 
 
@@ -286,9 +362,12 @@ def clock_of(host: Host) -> tuple[float, float]:
         assert process.stdout is not None  # noqa: S101
         for _ in range(5):
             before = time.time()
-            process.stdin.write("\n")
-            process.stdin.flush()
-            there = float(process.stdout.readline())
+            with contextlib.suppress(BrokenPipeError):  # who has hung up says so by telling nothing
+                process.stdin.write("\n")
+                process.stdin.flush()
+            if not (line := process.stdout.readline()):
+                raise NoAnswer("it does not tell the time")
+            there = float(line)
             after = time.time()
             best = min(best, (there - (before + after) / 2, (after - before) / 2), key=lambda pair: pair[1])
     finally:

@@ -18,7 +18,8 @@ BOUND_S = 60.0
 MARK = "@@kastellan "
 NOBODY = "setpriv --reuid 65534 --regid 65534 --clear-groups --"
 # Name of a part -> what root's bash runs for it. $pid is the service's process, $user its owner, $unit its unit,
-# $conf the folder of the file that it was started with, $data its data directories, $logs those of its open log files.
+# $conf the folder of the file that it was started with, $data its data directories (ZooKeeper's are named in that file
+# alone), $logs those of its open log files.
 PARTS = {
     "pid": "echo $pid",
     "unit": "systemctl show -p ActiveState --value $unit",
@@ -28,20 +29,31 @@ PARTS = {
     "cmdline": "tr '\\0' '\\n' < /proc/$pid/cmdline",
     "user": "echo $user",
     "login": "runuser -l $user -c 'echo logged-in' < /dev/null 2>&1",
+    # The second by what sudo itself makes of its rules: one for a single command is enough.
     "sudo": "runuser -u $user -- sudo -n true 2>&1 && echo became-root",
+    "sudoers": "LC_ALL=C sudo -n -l -U $user 2>&1",
     "files": "find /proc/$pid/fd -type l -printf '%l\\n' | sort -u",
     "exposure": "systemd-analyze security $unit --no-pager | tail -n 1",
     "super": "grep -h '^super.users' $conf/*.properties",
     "places": "echo $conf; echo $data; echo $logs",
-    "modes": "find $conf -printf '%m %u %y %p\\n'",
-    "owners": "find $data $logs -maxdepth 0 -printf '%m %u %p\\n'",
+    "group": "stat -c %G /proc/$pid",
+    "modes": "find $conf -printf '%m %u %g %y %p\\n'",
+    # Without a place find would look where it stands.
+    "owners": "[ -z \"$data$logs\" ] || find $data $logs -maxdepth 0 -printf '%m %u %p\\n'",
     "readable": f"{NOBODY} find $conf $data $logs -type f -readable -print 2>/dev/null | head -n 20",
     "nobody": f"{NOBODY} cat /etc/hostname",
     "temporary": "find /tmp /var/tmp /dev/shm -path '*systemd-private-*' -prune -o -type f -user $user -print "
-    "| head -n 20",
+    "| head -n 20; copies | sort -u | head -n 20",
     "written": "t=/etc/kastellan-sec; nsenter -t $pid -m touch $t 2>&1 && echo wrote $t && nsenter -t $pid -m rm $t",
     "homes": "nsenter -t $pid -m -- ls -A /home /root 2>&1",
-    "dumps": "find $data $logs / -xdev -maxdepth 1 \\( -name '*.hprof' -o -name 'hs_err*' -o -name 'core.*' \\)",
+    "dumps": "{ find $data $logs $above $cwd / /root /var/crash /var/lib/systemd/coredump -xdev -maxdepth 1 -type f "
+    "\\( -name '*.hprof' -o -name 'hs_err*' -o -name core -o -name 'core.*' \\) 2>/dev/null; "
+    "find /tmp /var/tmp /dev/shm -xdev -maxdepth 3 -type f "
+    "\\( -name '*.hprof' -o -name 'hs_err_pid*' -o -regex '.*/core\\([.][0-9]+\\)?' \\); } | sort -u",
+    # What Java takes from its environment, and libraries of debuggers that it has loaded, also while it ran.
+    "java": "tr '\\0' '\\n' < /proc/$pid/environ | grep -E '^(JDK_JAVA_OPTIONS|_?JAVA_TOOL_OPTIONS|_JAVA_OPTIONS)='",
+    "agents": "grep -oE '[^/ ]*(libjdwp|libdt_socket|libhprof)[^/ ]*' /proc/$pid/maps | sort -u; "
+    "find /proc/$pid/fd -type l -printf '%l\\n' | grep -iE '(jolokia|jmx_prometheus|jmxtrans)[^/]*[.]jar'",
     # Read through what the process holds open, whatever lies at that path by now.
     "jars": "for f in /proc/$pid/fd/*; do l=$(readlink $f); case $l in *.jar*) "
     'echo "$(sha256sum < $f | cut -d" " -f1) $l";; esac; done',
@@ -55,11 +67,20 @@ pid=$(systemctl show -p MainPID --value $unit)
 """
 _HEAD = """data='DATA'
 user=$(stat -c %U /proc/$pid)
-conf=$(tr '\\0' '\\n' < /proc/$pid/cmdline | grep '[.]properties$' | tail -n 1)
-conf=$(dirname "${conf:-/nonexistent/x}")
+file=$(tr '\\0' '\\n' < /proc/$pid/cmdline | grep -E '[.](properties|cfg)$' | tail -n 1)
+conf=$(dirname "${file:-/nonexistent/x}")
+[ -n "$data" ] || data=$(sed -En 's/^data(Log)?Dir=//p' "$file" 2>/dev/null | xargs)
 logs=$(find /proc/$pid/fd -type l -printf '%l\\n' | grep '[.]log$')
 for d in $data; do logs=$(echo "$logs" | grep -v "^$d/"); done
 logs=$(echo "$logs" | xargs -r -n 1 dirname | sort -u | xargs)
+above=$(for d in $data $logs; do dirname "$d"; done | sort -u | xargs)
+cwd=$(readlink /proc/$pid/cwd)
+# Of what is closed beside the settings, copies in temporary folders, whoever made them.
+copies() {
+  find "$conf" -type f -size +0 ! -perm -o=r -printf '%s %p\\n' | while read -r size own; do
+    find /tmp /var/tmp /dev/shm -type f -size "${size}c" -exec cmp -s {} "$own" \\; -print
+  done
+}
 """
 
 
@@ -84,6 +105,14 @@ class Look:
     @property
     def user(self) -> str:
         return self.parts["user"]
+
+    def outer(self, *spared: str) -> set[int]:
+        """Ports on which others than the host itself may reach somebody, but for these programs."""
+        found = set()
+        for line, (address, port, _) in zip(self.lines("listening"), self.listening, strict=True):
+            if not (address.startswith("127.") or address == "::1" or any(f'(("{name}"' in line for name in spared)):
+                found.add(port)
+        return found
 
     @property
     def listening(self) -> list[tuple[str, int, bool]]:

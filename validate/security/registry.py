@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from common.errors import KastellanError
+from validate.security.wire import NoAnswer
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from validate.security.scene import Scene
 
@@ -30,6 +34,8 @@ class Evidence:
     good: list[str] = field(default_factory=list)
     bad: list[str] = field(default_factory=list)
     unsure: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    """What decides nothing, and a reader should know."""
 
     def expect(self, well: bool, told: str) -> bool:  # noqa: FBT001  the whole point is this truth
         (self.good if well else self.bad).append(told)
@@ -49,6 +55,9 @@ class Evidence:
     def unknown(self, told: str) -> None:
         self.unsure.append(told)
 
+    def note(self, told: str) -> None:
+        self.notes.append(told)
+
     @property
     def verdict(self) -> str:
         if self.bad:
@@ -57,11 +66,21 @@ class Evidence:
 
     @property
     def lines(self) -> list[str]:
-        every = [*self.bad, *self.unsure, *self.good]
+        every = [*self.bad, *self.unsure, *self.notes, *self.good]
         if not every:
             return ["it looked at nothing"]
         more = len(every) - SHOWN
         return every if more <= 0 else [*every[:SHOWN], f"... and {more} more of the kind"]
+
+
+@contextlib.contextmanager
+def apart(see: Evidence, told: str) -> Iterator[None]:
+    """What cannot be seen of one host keeps nobody from looking at the others."""
+    try:
+        yield
+    except (KastellanError, NoAnswer, OSError) as why:
+        said = " ".join(str(why).split()) or type(why).__name__
+        see.unknown(said if said.startswith(told) else f"{told}: {said}")
 
 
 @dataclass(frozen=True)

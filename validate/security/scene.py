@@ -8,7 +8,7 @@ import socket as sockets
 import tempfile
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,21 +17,24 @@ from kafka.protocol.admin import DescribeConfigsRequest
 
 from common.errors import KastellanError
 from validate.security import look, tls
-from validate.security.registry import NotApplicable
+from validate.security.registry import NotApplicable, apart
 from validate.security.stage import Stage
 from validate.security.tunnel import Tunnel
 from validate.security.wire import NoAnswer, Session
 
 if TYPE_CHECKING:
     import ssl
+    from collections.abc import Iterator, Sequence
 
     from validate.cluster import Cluster, Host
+    from validate.security.registry import Evidence
 
 ANSWER_S = 15.0
 BROKER_CONFIG = 4
 # Listeners that are for nodes alone; everything else is for clients.
 CONTROLLER, BROKER = "CONTROLLER", "BROKER"
 SSL, SASL = "SSL", "SASL_"
+Settings = dict[str, str | None]
 
 
 class NoWay(KastellanError):
@@ -96,6 +99,8 @@ class Scene:
         """Whether anybody asked for the stage: then there may be something to clear away."""
         self._left_behind: list[threading.Thread] = []
         self._dropped: list[Session] = []
+        self.unseen: dict[str, str] = {}
+        """Why a host could not be looked at, by its name."""
 
     def close(self) -> str:
         """Why something of the proof's own is still in the cluster; empty if nothing is."""
@@ -139,8 +144,8 @@ class Scene:
         return next(t for t in self.targets(tls_only=False) if (t.host, t.listener) == (host, listener))
 
     def connect(self, target: Target, timeout_s: float = ANSWER_S) -> sockets.socket:
-        if target.via is None:
-            return sockets.create_connection(target.place, timeout=timeout_s)
+        if target.via is None or not target.listener.inner:
+            return self.reach(target.via, target.place, timeout_s)
         return self._tunnel(target.via).connect(target.place, timeout_s)
 
     def _tunnel(self, via: Host) -> Tunnel:
@@ -150,7 +155,7 @@ class Scene:
         return self._tunnels[via.name]
 
     def reach(self, via: Host | None, place: tuple[str, int], timeout_s: float = ANSWER_S) -> sockets.socket:
-        """A place that is no listener of Kafka's, each by a tunnel of its own; from here without `via`."""
+        """A place that is no listener for nodes, each by a tunnel of its own; from here without `via`."""
         if via is None:
             return sockets.create_connection(place, timeout=timeout_s)
         name = f"{via.name} {place[0]} {place[1]}"
@@ -208,10 +213,13 @@ class Scene:
             raise NotApplicable("cluster.json declares no user besides super users")
         return str(found[0])
 
-    def logged_in(self, user: str, password: str, host: Host | None = None, *, timeout_s: float = ANSWER_S) -> Session:
-        """NoWay if the broker does not let this user in."""
-        listener = self.login_listener
-        session = self.session(self.target(host or self.cluster.brokers[0], listener), timeout_s=timeout_s)
+    def logged_in(
+        self, user: str, password: str, host: Host | None = None, *, timeout_s: float = ANSWER_S,
+        door: Listener | None = None, via: Host | None = None,
+    ) -> Session:  # fmt: skip
+        """NoWay if the broker does not let this user in. `via`: from that host."""
+        target = self.target(host or self.cluster.brokers[0], door or self.login_listener)
+        session = self.session(replace(target, via=via) if via else target, timeout_s=timeout_s)
         said = session.login(self.mechanism, user, password)
         if not said.well:
             session.close()
@@ -235,15 +243,35 @@ class Scene:
             self._admins[key] = self.logged_in(user, self.password(user), host)
         return self._admins[key]
 
-    def configs(self, host: Host) -> dict[str, str | None]:
-        """A broker's settings in force, as it says itself."""
+    def controlling(self, host: Host) -> Session:
+        """The administrator on the listener that is for nodes alone: a controller that is no broker has no other."""
+        found = [one for one in self.targets(tls_only=False) if (one.host, one.listener.name) == (host, CONTROLLER)]
+        if not found:
+            raise NoWay(f"There is no way to ask {host.name}: cluster.json has no listener {CONTROLLER}.")
+        return self.session(found[0], tls.context(self.ca, self.certificate(self.cluster.admin_user)))
+
+    def configs(self, host: Host) -> Settings:
+        """A node's settings in force, as it says itself."""
         asked = DescribeConfigsRequest(
             resources=[(BROKER_CONFIG, str(host.node_id), None)], include_synonyms=False, include_documentation=False
         )
-        (result,) = self.admin(host).ask(asked, 4).results
+        if host.is_broker:
+            (result,) = self.admin(host).ask(asked, 4).results
+        else:
+            with self.controlling(host) as session:
+                (result,) = session.ask(asked, 4).results
         if result.error_code:
             raise NoAnswer(f"{host.name} does not tell its settings: error {result.error_code}")
         return {entry.name: entry.value for entry in result.configs}
+
+    def in_force(self, see: Evidence, hosts: Sequence[Host] | None = None) -> Iterator[tuple[Host, Settings]]:
+        """Of every node, controllers that are no brokers among them, unless said otherwise."""
+        for host in self.nodes if hosts is None else hosts:
+            found = None
+            with apart(see, f"{host.name}: its settings are not known"):
+                found = self.configs(host)
+            if found is not None:
+                yield host, found
 
     @property
     def stage(self) -> Stage:
@@ -254,14 +282,25 @@ class Scene:
             self._staged = True
         return self._stage
 
+    @property
+    def services(self) -> list[Host]:
+        """Hosts whose service's cage and files are looked at: Kafka's, and ZooKeeper's by its own unit."""
+        return self.nodes + [host for host in self.cluster.zookeepers if host.service and host not in self.nodes]
+
     @cached_property
     def looks(self) -> dict[str, look.Look]:
-        """Every host looked at once, all at the same time. A host without ssh is left out."""
-        open_ = [host for host in self.nodes if host.login is not None]
+        """Every host looked at once, all at the same time. A host that cannot be looked at is left out."""
+        open_ = [host for host in self.services if host.login is not None]
         if not open_:
             raise NoWay("There is no ssh access to any host (ssh is null in cluster.json).")
         with ThreadPoolExecutor(len(open_)) as pool:
-            return dict(zip([host.name for host in open_], pool.map(self._look, open_), strict=True))
+            found = dict(zip([host.name for host in open_], pool.map(self._look, open_), strict=True))
+        return {name: seen for name, seen in found.items() if seen}
 
-    def _look(self, host: Host) -> look.Look:
-        return look.take(host, self.cluster.service, self.cluster.data_dirs)
+    def _look(self, host: Host) -> look.Look | None:
+        own, dirs = (self.cluster.service, self.cluster.data_dirs) if host in self.nodes else (host.service or "", ())
+        try:
+            return look.take(host, own, dirs)
+        except KastellanError as why:  # what one host does not tell says nothing of the others
+            self.unseen[host.name] = " ".join(str(why).split())
+            return None

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from validate.cluster import Host
-    from validate.security.scene import Scene
+    from validate.security.scene import Listener, Scene
 
 PREFIX = "kastellan-sec-"
 OK, DENIED = f"{PREFIX}ok", f"{PREFIX}denied"
@@ -192,12 +192,12 @@ class Stage:
             raise NoStage(f"Nobody coordinates {key}.")
         return self.scene.cluster.host_of(found[0])
 
-    def session(self, user: str, host: Host | None = None) -> Session:
-        return self.scene.logged_in(user, self.passwords[user], host)
+    def session(self, user: str, host: Host | None = None, *, via: Host | None = None) -> Session:
+        return self.scene.logged_in(user, self.passwords[user], host, via=via)
 
-    def lets_in(self, user: str, password: str, host: Host | None = None) -> bool:
+    def lets_in(self, user: str, password: str, host: Host | None = None, door: Listener | None = None) -> bool:
         try:
-            self.scene.logged_in(user, password, host).close()
+            self.scene.logged_in(user, password, host, door=door).close()
         except KastellanError:
             return False
         return True

@@ -35,9 +35,11 @@ LOGIN_PORT = 22
 SCAN_S = 1.0
 SCANNERS = 64
 RENEGOTIATION_S, INSIDE_S = 8.0, 30.0
-CLIENT_AUTH, CONTROLLER = "ssl.client.auth", "CONTROLLER"
+CLIENT_AUTH = "ssl.client.auth"
 # What a handshake ends with where the other side does not have the version, or a suite of it.
 REFUSED = re.compile("PROTOCOL_VERSION|UNSUPPORTED_PROTOCOL|HANDSHAKE_FAILURE|INSUFFICIENT_SECURITY")
+# Listens for names of its neighbours wherever it is turned on, and Debian's images have it.
+OF_THE_SYSTEM = ("systemd-resolve",)
 # Doors that are often forgotten open: ZooKeeper and its admin server, debuggers, JMX and its agents, Connect.
 KNOWN_PORTS = (
     2181, 2182, 2888, 3888, 5005, 7071, 7203, 8000, 8080, 8081, 8082, 8083, 8088, 8778, 9000, 9090, 9092, 9093, 9095,
@@ -72,6 +74,8 @@ def sockets(scene: Scene, see: Evidence) -> dict[str, Look]:
     for host in scene.cluster.hosts:
         if host.login is None:
             see.unknown(f"{host.name}: no ssh, so its sockets are not known")
+        elif host.name in scene.unseen:
+            see.unknown(f"{host.name}: its sockets are not known: {scene.unseen[host.name]}")
         elif host.name not in found:
             try:
                 found[host.name] = take_sockets(host)
@@ -84,17 +88,14 @@ def sockets(scene: Scene, see: Evidence) -> dict[str, Look]:
     1, "Every listening port is declared", tried="list the listening sockets of each host, of Kafka or not; connect to "
     "them, and to ports that are often forgotten; from another host to those that are undeclared",
     where=f"each host's kernel (ss); {HERE}; another host of the cluster",
-    expected="the service holds its declared listeners and nothing else; no undeclared port answers from outside, nor "
-    "from another host",
+    expected="the service holds its declared listeners and nothing else; nobody else listens but on declared ports, on "
+    "the loopback, or as the host's own resolver; no undeclared port answers from outside, nor from another host",
     fix="Close the port, or declare it: in kafka_listeners, for other hosts in their ports of cluster.json; the host "
     "firewall (host_firewall) drops all others.",
 )  # fmt: skip
 def declared(scene: Scene, see: Evidence) -> None:
     looks, hosts = sockets(scene, see), scene.cluster.hosts
-    outer = {
-        name: {port for address, port, _ in look.listening if not address.startswith("127.") and address != "::1"}
-        for name, look in looks.items()
-    }
+    outer = {name: look.outer() for name, look in looks.items()}
     wanted = {
         host.name: outer.get(host.name, set()) | set(KNOWN_PORTS) | declared_ports(scene, host) for host in hosts
     }  # fmt: skip
@@ -105,6 +106,8 @@ def declared(scene: Scene, see: Evidence) -> None:
             kept = {port for _, port, own in look.listening if own}
             told = f"{host.name}: the service listens on {sorted(kept)}, declared {sorted(allowed)}"
             see.expect(kept <= allowed, told)
+            strange = sorted(look.outer(*OF_THE_SYSTEM) - allowed - kept)
+            see.expect(not strange, f"{host.name}: undeclared and listening, by others: {strange or 'none'}")
         open_ = {port for address, port in heard if address == host.address}
         told = f"{host.name}: of {len(wanted[host.name])} ports {sorted(open_)} answer from outside"
         see.expect(open_ <= allowed, told)
@@ -159,13 +162,12 @@ def served(scene: Scene, see: Evidence, target: Target) -> None:
 
 
 @check(
-    3, "No listener without TLS is in force", tried="DescribeConfigs of every broker as the administrator",
-    where=HERE, expected="every listener in force maps to SSL or SASL_SSL",
+    3, "No listener without TLS is in force", tried="DescribeConfigs of every broker and controller as the "
+    "administrator", where=BOTH, expected="every listener in force maps to SSL or SASL_SSL",
     fix="Remove the PLAINTEXT or SASL_PLAINTEXT listener from kafka_listeners or kafka_config.",
 )  # fmt: skip
 def no_plaintext(scene: Scene, see: Evidence) -> None:
-    for host in scene.cluster.brokers:
-        found = scene.configs(host)
+    for host, found in scene.in_force(see):
         protocols = dict(pair.split(":") for pair in (found["listener.security.protocol.map"] or "").split(","))
         names = {place.partition("://")[0] for place in (found["listeners"] or "").split(",")}
         # By these a broker that is no controller speaks to those that are.
@@ -245,7 +247,7 @@ def weak_ciphers(scene: Scene, see: Evidence) -> None:
 
 @check(
     14, "ssl.client.auth=required is really in force", tried="look for the demand for a certificate in the "
-    "handshake for TLS 1.2; DescribeConfigs of every broker", where=BOTH,
+    "handshake for TLS 1.2; DescribeConfigs of every broker and controller", where=BOTH,
     expected="every listener that declares it asks for a certificate, and does not only wish for one",
     fix="client_auth: required in kafka_listeners; for SASL_SSL the listener's own prefix is needed.",
 )  # fmt: skip
@@ -261,12 +263,13 @@ def client_auth(scene: Scene, see: Evidence) -> None:
     if not asked:
         raise NotApplicable("cluster.json declares no listener that asks for certificates")
     # Who only wishes for a certificate ("requested") asks in the handshake, too.
-    names = [one.name for one in scene.listeners.values() if one.client_auth == "required" and one.name != CONTROLLER]
-    for host in scene.cluster.brokers if names else ():
-        found = scene.configs(host)
-        for name in names:
-            value = found.get(f"listener.name.{name.lower()}.{CLIENT_AUTH}") or found.get(CLIENT_AUTH)
-            see.expect(value == "required", f"{host.name} {name}: {CLIENT_AUTH}={value}")
+    for host, found in scene.in_force(see):
+        wanted = [t.listener for t in scene.targets() if t.host == host and t.listener.client_auth == "required"]
+        for one in wanted:
+            # Without a listener's prefix it holds for listeners that speak SSL alone.
+            common = None if one.sasl else found.get(CLIENT_AUTH)
+            value = found.get(f"listener.name.{one.name.lower()}.{CLIENT_AUTH}") or common
+            see.expect(value == "required", f"{host.name} {one.name}: {CLIENT_AUTH}={value}")
 
 
 @check(

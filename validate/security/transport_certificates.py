@@ -86,7 +86,7 @@ def advertised_by(scene: Scene, host: Host) -> dict[int | None, str]:
 
 @check(
     9, "A wrong name is refused", tried="a handshake with the right authority and a name that is not the broker's; "
-    "DescribeConfigs for what brokers do among themselves", where=BOTH,
+    "DescribeConfigs for what brokers and controllers do among themselves", where=BOTH,
     expected="the client breaks off; the right name is accepted; ssl.endpoint.identification.algorithm is https",
     fix="Set ssl.endpoint.identification.algorithm=https on brokers and clients.",
 )  # fmt: skip
@@ -98,8 +98,7 @@ def wrong_name(scene: Scene, see: Evidence) -> None:
                 see.twin(said == "", f"{target}: {told} is accepted {said}")
             else:
                 distrusted(see, f"{target}: {told}", said)
-    for host in scene.cluster.brokers:
-        found = scene.configs(host)
+    for host, found in scene.in_force(see):
         every = {k: v for k, v in found.items() if k.endswith("ssl.endpoint.identification.algorithm")}
         see.expect(bool(every) and set(every.values()) == {"https"}, f"{host.name}: {every}")
 

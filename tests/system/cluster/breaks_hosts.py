@@ -34,11 +34,15 @@ def kept_until_mended(path: str, content: str) -> str:
 PORTS = (
     Sabotage("a port that is let through", frozenset({65}), shell(nft("tcp dport 4444 accept"), FILTER)),
     Sabotage(
-        "a stranger that listens", frozenset({1}),
+        "a stranger that listens", frozenset({1, 65}),
         shell(
             f"{QUIETLY} nc -lk 5005 && {nft('tcp dport 5005 accept')}",
             STOP, FILTER,
         ),
+    ),
+    Sabotage(
+        "a stranger behind the packet filter", frozenset({1}), shell(f"{QUIETLY} nc -lk 5005", STOP),
+        said={1: f"{HOST}: undeclared and listening, by others: [5005]"},
     ),
     Sabotage("controllers within reach", frozenset({51}), shell(nft("tcp dport 9093 accept"), FILTER)),
     Sabotage("brokers' listener within reach", frozenset({28}), shell(nft("tcp dport 9091 accept"), FILTER)),
@@ -59,6 +63,21 @@ PEOPLE = (
         ),
     ),
     Sabotage(
+        "sudo for one command", frozenset({57}),
+        shell(
+            "echo 'kafka ALL=(root) NOPASSWD: /usr/bin/true' > /etc/sudoers.d/sabotage && chmod 0440 /etc/sudoers.d/sabotage",
+            "rm -f /etc/sudoers.d/sabotage",
+        ),
+        said={57: f"{HOST}: rules of sudo for kafka:"},
+    ),
+    Sabotage(
+        "root let in by sshd", frozenset({64}),
+        shell(
+            f"echo 'PermitRootLogin yes' > {SSHD} && systemctl reload ssh", f"rm -f {SSHD} && systemctl reload ssh",
+        ),
+        said={64: f"{HOST}: sshd has for root permitrootlogin yes"},
+    ),
+    Sabotage(
         "a shell for the service", frozenset({57}),
         shell("usermod -s /bin/bash kafka", "usermod -s /usr/sbin/nologin kafka"),
         said={57: f"{HOST}: a login of kafka:"},
@@ -71,6 +90,16 @@ FILES = (
             "chmod o+rx /etc/kafka && chmod o+r /etc/kafka/server.properties",
             "chmod o-rwx /etc/kafka /etc/kafka/server.properties",
         ),
+    ),
+    Sabotage(
+        "an open file in a closed folder", frozenset({58}),
+        shell("chmod o+r /etc/kafka/server.properties", "chmod o-r /etc/kafka/server.properties"),
+        said={58: f"{HOST}: open to others under /etc/kafka: /etc/kafka/server.properties"},
+    ),
+    Sabotage(
+        "a copy of the settings", frozenset({58}),
+        shell("cp /etc/kafka/server.properties /var/tmp/sabotage", "rm -f /var/tmp/sabotage"),
+        said={58: f"{HOST}: in temporary folders: /var/tmp/sabotage"},
     ),
     Sabotage(
         "data within reach of all", frozenset({58}), shell(f"chmod o+rx {DATA}", f"chmod o-rwx {DATA}"),

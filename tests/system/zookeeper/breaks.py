@@ -81,6 +81,15 @@ ENSEMBLE = (
         beside=frozenset({54, 56}), said={55: "a session in plain: answered"}, neighbours=NEIGHBOURS,
     ),
     Sabotage(
+        "a plain port beside the other", frozenset({55}), restarted("$a clientPort=2181"), beside=frozenset({1, 60}),
+        said={55: f"{MEMBER} 2181 from {MEMBER}: a session in plain: answered"}, neighbours=NEIGHBOURS,
+    ),
+    Sabotage(
+        "an open file of ZooKeeper's", frozenset({58}),
+        shell(f"chmod o+r {ZOO_CFG}", f"chmod o-r {ZOO_CFG}", host=MEMBER),
+        said={58: f"{MEMBER}: open to others under /etc/zookeeper: {ZOO_CFG}"}, neighbours=NEIGHBOURS,
+    ),
+    Sabotage(
         "words for strangers", frozenset({56}), restarted("s/^4lw[.]commands[.]whitelist=.*/4lw.commands.whitelist=*/"),
         said={56: f"{MEMBER}: conf: answered"}, neighbours=NEIGHBOURS,
     ),

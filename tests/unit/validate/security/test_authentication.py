@@ -178,7 +178,7 @@ class Door:
         return SimpleNamespace(brokers=[])
 
 
-@pytest.mark.parametrize("number", [17, 20, 21])
+@pytest.mark.parametrize("number", [17, 18, 19, 20, 21])
 @pytest.mark.parametrize("lax", ["", "CLIENT", "PARTNERS"])
 def test_every_listener_for_logins_is_tried(
     number: int, lax: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -193,3 +193,78 @@ def test_every_listener_for_logins_is_tried(
         verdict, seen = checked(made, number)
     assert verdict == ("failed" if lax else "passed"), seen
     assert lax != "PARTNERS" or all("PARTNERS" in line for line in seen[:4]), seen
+
+
+class Keeps:
+    """A stage whose old passwords still open some doors."""
+
+    def __init__(self, lax: str) -> None:
+        self.lax, self.passwords = lax, 0
+
+    def add_user(self, _user: str) -> str:
+        self.passwords += 1
+        return "right" if self.passwords > 1 else "old"
+
+    def lets_in(self, _user: str, password: str, _host: Any, door: Any) -> bool:
+        return password != "right" and door.name == self.lax  # noqa: S105  nobody's
+
+    def await_everywhere(self, _user: str) -> None:
+        pass
+
+    remove_users = await_everywhere
+
+    def clear(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize("number", [24, 25])
+@pytest.mark.parametrize(
+    ("mechanisms", "lax", "endless", "verdict"),
+    [
+        (["SCRAM-SHA-512"], "", "", "passed"),
+        (["SCRAM-SHA-512"], "CLIENT", "", "failed"),
+        (["SCRAM-SHA-512"], "PARTNERS", "", "failed"),
+        (["SCRAM-SHA-512"], "", "PARTNERS", "failed"),
+        # The proof's own users have no password for it, the administrator has.
+        (["SCRAM-SHA-256"], "", "", "passed"),
+        (["SCRAM-SHA-256"], "", "PARTNERS", "failed"),
+        (["PLAIN"], "", "PARTNERS", "passed"),
+    ],
+)  # fmt: skip
+def test_what_was_changed_or_removed_is_tried_at_every_listener(
+    number: int, mechanisms: list[str], lax: str, endless: str, verdict: str, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    def tried(_scene: Scene, user: str, password: str, _host: Any, mechanism: str, door: Any) -> Login:
+        assert (user == "admin") is (mechanism == "SCRAM-SHA-256")
+        assert password == "right"  # noqa: S105  nobody's
+        return Login(NONE, "", 0 if door.name == endless else 3_600_000)
+
+    first, *others = GOOD["listeners"]
+    monkeypatch.setattr(Scene, "password", lambda *_: "right")
+    monkeypatch.setattr(Scene, "stage", Keeps(lax))
+    monkeypatch.setattr(authentication, "tried_login", tried)
+    monkeypatch.setattr(authentication, "TAKES_EFFECT_S", 0.0)
+    listeners = [first, {**first, "name": "PARTNERS", "port": 9096, "mechanisms": mechanisms}, *others]
+    with contextlib.closing(Scene(cluster(tmp_path, listeners=listeners))) as made:
+        if number == 25:
+            monkeypatch.setattr(Scene.stage, "passwords", -1)  # it makes one alone
+            verdict = "failed" if lax else "passed"
+        got, seen = checked(made, number)
+    assert got == verdict, seen
+    assert got == "passed" or not (lax or endless).startswith("P") or "PARTNERS" in seen[0]
+
+
+def test_a_broker_that_is_away_keeps_no_other_from_being_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def session(_scene: Scene, target: Any, *_: Any) -> Door:
+        if target.host.name == "broker-1":
+            raise TimeoutError("timed out")
+        return Door(target.listener.name, "CLIENT" if target.host.name == "broker-3" else "")
+
+    monkeypatch.setattr(Scene, "password", lambda *_: "right")
+    monkeypatch.setattr(Scene, "session", session)
+    with contextlib.closing(Scene(cluster(tmp_path))) as made:
+        for number in (17, 18, 20):
+            verdict, seen = checked(made, number)
+            assert (verdict, seen[0].partition(":")[0]) == ("failed", "broker-3"), seen
+            assert "broker-1: timed out" in seen

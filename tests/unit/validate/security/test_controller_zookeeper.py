@@ -15,11 +15,10 @@ import pytest
 from certs import Pki, Wanted, init, utc_now
 from tests.unit.validate.control import GOOD, cluster
 from validate.security import controller_zookeeper as checks
-from validate.security import run
+from validate.security import look, run, tls
 from validate.security.registry import CHECKS
 from validate.security.scene import Scene
 from validate.security.strangers import own_authority
-from validate.security.zookeeper_wire import Right
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,6 +48,8 @@ class Keeper:
     silent: bool = False
     patience_s: float = 2.0
     port: int = 0
+    beside: tuple[int, ...] = ()
+    """Further ports of its process."""
 
     def answer(self, channel: socket.socket) -> None:
         first = channel.recv(4)
@@ -89,6 +90,14 @@ class Keeper:
     @staticmethod
     def send(channel: socket.socket, data: bytes) -> None:
         channel.sendall(struct.pack(">i", len(data)) + data)
+
+
+def sockets(*ports: int) -> look.Look:
+    lines = [f'LISTEN 0 50 *:{port} *:* users:(("java",pid=42,fd=1))' for port in ports]
+    told = 'LISTEN 0 50 *:22 *:* users:(("sshd",pid=7,fd=1))'
+    return look.Look(
+        "zookeeper-1", look.parse("\n".join((f"{look.MARK}pid", "42", f"{look.MARK}listening", told, *lines)))
+    )
 
 
 def text(word: str) -> bytes:
@@ -150,6 +159,7 @@ def checked(
     with socket.create_server(("127.0.0.1", 0)) as free:
         monkeypatch.setattr(checks, "ADMIN_SERVER", free.getsockname()[1])
     with serving(keeper, state):
+        monkeypatch.setattr(checks, "take_sockets", lambda _: sockets(keeper.port, *keeper.beside))
         own = {**GOOD["hosts"][0], "name": "zookeeper-1", "address": "127.0.0.1", "node_id": None,
                "roles": ["zookeeper"], "service": "zookeeper", "ports": [keeper.port], **host}  # fmt: skip
         at_hand = cluster(state, mode="zookeeper", hosts=[{**GOOD["hosts"][0], "roles": ["kafka_broker"]}, own])
@@ -287,6 +297,71 @@ def test_a_port_where_nobody_listens_has_refused_nothing(state: Path, monkeypatc
     assert "the positive twin failed" in seen[0]
 
 
+@pytest.mark.parametrize(("plain", "verdict"), [(True, "failed"), (False, "passed")])
+def test_a_plain_port_that_nobody_declared_is_found(
+    plain: bool, verdict: str, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serving(beside := Keeper(plain=plain), state):
+        got, seen = checked(55, Keeper(beside=(beside.port,)), state, monkeypatch)
+    assert got == verdict, seen
+    assert not plain or f"zookeeper-1 {beside.port} from zookeeper-1: a session in plain: answered" in seen[0]
+
+
+def test_a_page_on_another_port_is_found(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def said(_scene: Any, _via: Any, place: tuple[str, int], _data: bytes) -> bytes:
+        return b"HTTP/1.1 200 OK" if place == ("127.0.0.1", 8181) else b""
+
+    monkeypatch.setattr(checks, "_said", said)
+    verdict, seen = checked(56, Keeper(beside=(8181,)), state, monkeypatch)
+    assert (verdict, seen[0]) == ("failed", "zookeeper-1: an AdminServer on 8181")
+
+
+@pytest.mark.parametrize("number", [55, 56])
+def test_where_nobody_can_look_at_its_sockets_it_is_unknown(
+    number: int, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checks, "held", lambda see, _: see.unknown("nobody can look") or {})
+    assert checked(number, Keeper(), state, monkeypatch)[0] == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("said", "verdict"),
+    [
+        ("closed", "failed"),
+        ("no TLS", "failed"),
+        ("silent", "unknown"),
+        ("alert 70", "unknown"),
+        ("timed out", "unknown"),
+    ],
+)
+def test_members_that_speak_no_tls_to_each_other_are_found(
+    said: str, verdict: str, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their port is there, by the host's kernel, and hangs up on a hello."""
+    monkeypatch.setattr(checks, "keepers", lambda scene: scene.cluster.zookeepers * 2)
+    monkeypatch.setattr(checks, "_hello", lambda *_: tls.Greeting(said))
+    got, seen = checked(56, Keeper(), state, monkeypatch)
+    assert got == verdict, seen
+    monkeypatch.setattr(checks, "held", lambda *_: {})
+    assert checked(56, Keeper(), state, monkeypatch)[0] == "unknown"
+
+
+def test_a_server_that_is_away_keeps_nobody_from_looking_at_the_others(
+    state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        away = free.getsockname()[1]
+    monkeypatch.setattr(checks, "keepers", lambda scene: [
+        replace(host, name=name, ports=ports) for host in scene.cluster.zookeepers
+        for name, ports in (("away", (away,)), (host.name, host.ports))
+    ])  # fmt: skip
+    verdict, seen = checked(54, Keeper(tree={**TREE, "/stray": [WORLD_ALL]}), state, monkeypatch)
+    assert (verdict, seen[0]) == ("failed", "/stray: the world may change it")
+    verdict, seen = checked(56, Keeper(words=("srvr", "dump")), state, monkeypatch)
+    assert (verdict, seen[0]) == ("failed", "zookeeper-1: dump: answered")
+    assert any(line.startswith("away: ") for line in seen)
+
+
 @pytest.mark.parametrize("four", ["dump", "envi", "mntr"])
 def test_a_word_too_many_is_found(four: str, state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     verdict, seen = checked(56, Keeper(words=("srvr", four)), state, monkeypatch)
@@ -314,14 +389,3 @@ def test_members_must_ask_each_other_for_a_certificate(
     keeper = Keeper(looks=looks)
     monkeypatch.setattr(checks, "keepers", lambda scene: scene.cluster.zookeepers * 2)
     assert checked(56, keeper, state, monkeypatch)[0] == verdict
-
-
-@pytest.mark.parametrize(
-    ("scheme", "who", "world"),
-    [
-        ("world", "anyone", True), ("ip", "0.0.0.0/0", True), ("ip", "::/0", True), ("ip", "198.18.0.0/24", False),
-        ("x509", "CN=kafka", False),
-    ],
-)  # fmt: skip
-def test_every_address_is_the_world(scheme: str, who: str, world: bool) -> None:
-    assert Right(31, scheme, who).of_the_world is world

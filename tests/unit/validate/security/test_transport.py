@@ -6,6 +6,7 @@ import contextlib
 import socket
 import subprocess
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,10 +17,11 @@ from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from tests.unit.validate.control import GOOD, cluster
 from validate.faults.errors import FaultError
-from validate.security import look, old_server, run, tls, transport, transport_certificates
+from validate.security import authorization_rules, look, old_server, run, tls, transport, transport_certificates
 from validate.security.registry import CHECKS, Evidence
 from validate.security.scene import Scene
 from validate.security.strangers import Stranger
+from validate.security.wire import NoAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -132,6 +134,7 @@ KEEPER = {
 # Of a unit that cluster.json does not name, its sockets are nobody's.
 WORKER = {key: value for key, value in KEEPER.items() if key != "service"} | {"roles": ["spark_worker"]}
 STRANGERS, ITS = 7, 42
+RESOLVER = '\nLISTEN 0 50 0.0.0.0:5355 *:* users:(("systemd-resolve",pid=7,fd=1))'
 
 
 def listening(*held: tuple[int, int], unit: bool = True) -> str:
@@ -145,14 +148,22 @@ def listening(*held: tuple[int, int], unit: bool = True) -> str:
     [
         (KEEPER, listening((2182, ITS), (2888, ITS), (22, STRANGERS)), {22}, "passed", ""),
         (KEEPER, listening((2182, ITS), (7199, ITS)), {22}, "failed", "the service listens on [2182, 7199]"),
-        (KEEPER, listening((2182, ITS), (4444, STRANGERS)), {22, 4444}, "failed", "[22, 4444] answer from outside"),
+        (KEEPER, listening((2182, ITS), (4444, STRANGERS)), {22, 4444}, "failed", "by others: [4444]"),
         (KEEPER, listening((2182, ITS)), {22, 2181}, "failed", "[22, 2181] answer from outside"),
         (KEEPER, listening((2182, ITS)), set(), "unknown", "zookeeper-1: declared ports answer from outside"),
         (KEEPER, None, {22}, "unknown", "zookeeper-1: its sockets are not known: refused"),
         (KEEPER | {"ssh": None}, None, {22}, "unknown", "zookeeper-1: no ssh, so its sockets are not known"),
         (KEEPER | {"ssh": None}, None, {22, 5005}, "failed", "[22, 5005] answer from outside"),
-        (WORKER, listening((2182, STRANGERS), (8081, STRANGERS), unit=False), {22, 2182}, "passed", ""),
-        (WORKER, listening((8081, STRANGERS), unit=False), {22, 8081}, "failed", "[22, 8081] answer from outside"),
+        (WORKER, listening((2182, STRANGERS), unit=False), {22, 2182}, "passed", ""),
+        # Behind a packet filter somebody listens all the same.
+        (
+            WORKER,
+            listening((8081, STRANGERS), unit=False),
+            {22},
+            "failed",
+            "undeclared and listening, by others: [8081]",
+        ),
+        (WORKER, listening((8081, STRANGERS), unit=False), {22, 8081}, "failed", "by others: [8081]"),
     ],
 )
 def test_ports_of_hosts_without_kafka_are_looked_at(
@@ -185,6 +196,10 @@ def test_ports_of_hosts_without_kafka_are_looked_at(
     assert all(("unit=zookeeper\n" in script) is ("service" in host) for _, script in asked)
 
 
+def silent() -> Any:
+    raise NoAnswer("silent until the time was over")
+
+
 @pytest.mark.parametrize(
     ("settings", "asks", "verdict"),
     [
@@ -193,17 +208,18 @@ def test_ports_of_hosts_without_kafka_are_looked_at(
         ({"listener.name.mtls.ssl.client.auth": "requested", "ssl.client.auth": "required"}, True, "failed"),
         ({}, True, "failed"),
         ({"ssl.client.auth": "required"}, False, "failed"),
+        (None, True, "unknown"),
     ],
 )
 def test_a_certificate_that_is_only_wished_for_is_not_required(
-    settings: dict[str, str], asks: bool, verdict: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    settings: dict[str, str] | None, asks: bool, verdict: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     heard = tls.Greeting("accepted", messages=[tls.SERVER_HELLO, *([tls.CERTIFICATE_REQUEST] if asks else [])])
     monkeypatch.setattr(tls, "greet", lambda *_: heard)
     listener = {**GOOD["listeners"][1], "name": "MTLS"}
     with contextlib.closing(Scene(cluster(tmp_path, listeners=[listener]))) as scene:
         monkeypatch.setattr(Scene, "connect", lambda *_: socket.socket())
-        monkeypatch.setattr(Scene, "configs", lambda *_: settings)
+        monkeypatch.setattr(Scene, "configs", lambda *_: settings if settings is not None else silent())
         got, seen = checked(scene, 14)
     assert got == verdict, seen
 
@@ -239,6 +255,62 @@ def test_what_is_in_force_is_all_tls(
         assert checked(scene, 3)[0] == verdict
 
 
+APART = {**GOOD["hosts"][3], "roles": ["kafka_controller"]}
+IN_FORCE = {
+    "listener.security.protocol.map": "CLIENT:SASL_SSL,MTLS:SSL,BROKER:SSL,CONTROLLER:SSL", "listeners": "CLIENT://:9092",
+    "controller.listener.names": "CONTROLLER", "ssl.endpoint.identification.algorithm": "https",
+    "ssl.client.auth": "required", "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "allow.everyone.if.no.acl.found": "false",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("number", "changes"),
+    [
+        (3, {"listener.security.protocol.map": "CONTROLLER:PLAINTEXT", "listeners": "CONTROLLER://:9093"}),
+        (9, {"ssl.endpoint.identification.algorithm": ""}),
+        (14, {"listener.name.controller.ssl.client.auth": "requested"}),
+        (43, {"allow.everyone.if.no.acl.found": "true"}),
+        (44, {"authorizer.class.name": ""}),
+    ],
+)
+@pytest.mark.parametrize("broken", ["", "broker-2", "broker-4"])
+def test_controllers_that_are_no_brokers_are_asked_too(
+    number: int, changes: dict[str, str], broken: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard = tls.Greeting("accepted", messages=[tls.SERVER_HELLO, tls.CERTIFICATE_REQUEST])
+    asked: list[tuple[str, str]] = []
+
+    def answers(host: Any, way: str) -> Any:
+        asked.append((host.name, way))
+        found = IN_FORCE | (changes if host.name == broken else {})
+        told = [SimpleNamespace(name=name, value=value) for name, value in found.items()]
+        results = [SimpleNamespace(error_code=0, configs=told)]
+        return contextlib.nullcontext(SimpleNamespace(ask=lambda *_: SimpleNamespace(results=results)))
+
+    def admin(_scene: Scene, host: Any, **_: Any) -> Any:
+        return answers(host, "as a broker").enter_result
+
+    monkeypatch.setattr(tls, "greet", lambda *_: heard)
+    monkeypatch.setattr(tls, "context", lambda *_: None)
+    monkeypatch.setattr(Scene, "ca", None)
+    monkeypatch.setattr(Scene, "certificate", lambda *_: None)
+    monkeypatch.setattr(Scene, "connect", lambda *_: socket.socket())
+    monkeypatch.setattr(Scene, "session", lambda _, target, *__, **___: answers(target.host, target.listener.name))
+    monkeypatch.setattr(Scene, "admin", admin)
+    monkeypatch.setattr(
+        Scene, "stage", SimpleNamespace(session=lambda *_: contextlib.nullcontext(), clear=lambda: None)
+    )
+    monkeypatch.setattr(transport_certificates, "handshake", lambda *said: DISTRUSTED if "wrong" in said[-1] else "")
+    monkeypatch.setattr(authorization_rules, "asked", lambda session, _: [29] if session is None else [3])
+    with contextlib.closing(Scene(cluster(tmp_path, hosts=[*GOOD["hosts"][:3], APART]))) as scene:
+        got, seen = checked(scene, number)
+    assert got == ("failed" if broken else "passed"), seen
+    assert not broken or broken in seen[0]
+    assert ("broker-4", "CONTROLLER") in asked
+    assert ("broker-4", "as a broker") not in asked
+
+
 SERVER, CLIENT = ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH
 SIGNS = dict.fromkeys((
     "digital_signature", "content_commitment", "key_encipherment", "data_encipherment", "key_agreement",
@@ -250,8 +322,8 @@ SIGNS = dict.fromkeys((
     ("inside", "verdict", "said"),
     [
         ("", "passed", ""),
-        ("4444\n", "failed", "broker-1: of [4444, 5355], undeclared, [4444] answer broker-2"),
-        (None, "unknown", "broker-1: [4444, 5355] were not tried from broker-2: refused"),
+        ("5355\n", "failed", "broker-1: of [5355], undeclared, [5355] answer broker-2"),
+        (None, "unknown", "broker-1: [5355] were not tried from broker-2: refused"),
     ],
 )
 def test_what_is_closed_to_this_machine_may_be_open_to_other_hosts(
@@ -267,7 +339,7 @@ def test_what_is_closed_to_this_machine_may_be_open_to_other_hosts(
     monkeypatch.setattr(transport, "answering", lambda places: {place for place in places if place[1] == 22})
     with contextlib.closing(Scene(cluster(tmp_path, 2))) as scene:
         told = {
-            "broker-1": listening((9092, ITS), (4444, STRANGERS), (5355, STRANGERS)), "broker-2": listening((9092, ITS)),
+            "broker-1": listening((9092, ITS)) + RESOLVER, "broker-2": listening((9092, ITS)),
         }  # fmt: skip
         scene.looks = {name: look.Look(name, look.parse(one)) for name, one in told.items()}
         got, seen = checked(scene, 1)
