@@ -82,7 +82,7 @@ class Workplace:
                 future.result()
                 made.append(name)
             except KafkaException as error:
-                known = error.args[0].code() == KafkaError.TOPIC_ALREADY_EXISTS or name in self._shapes([name])
+                known = error.args[0].code() == KafkaError.TOPIC_ALREADY_EXISTS or self._lists(name)
                 if not known:
                     self.remove(made)
                     self._done(future.result, "Create", "Topic", name)
@@ -215,6 +215,13 @@ class Workplace:
             for name in names
             if name in found and found[name].partitions and not found[name].error
         }
+
+    def _lists(self, name: str) -> bool:
+        """A broker that waits with the request before answers none after it: what went wrong is told by that one."""
+        try:
+            return name in self._shapes([name])
+        except KafkaException:
+            return False
 
     def _have(self, operations: Any, needed: Sequence[str], kind: str, name: str) -> None:
         have = {operation.name for operation in operations or ()}

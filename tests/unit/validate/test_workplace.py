@@ -156,6 +156,21 @@ def test_topics_that_are_there_in_the_same_shape_are_used_and_stay(place: Any) -
     assert place(brokers).make(TOPICS) == [topic.name for topic in others]
 
 
+class Busy(Brokers):
+    """Brokers that wait with the first request, and so with all after it on the same connection."""
+
+    def create_topics(self, topics: list[Any], **_: Any) -> dict[str, Future[Any]]:
+        return {topic.topic: future(error=KafkaError._TIMED_OUT) for topic in topics}
+
+    def list_topics(self, **_: Any) -> Any:
+        raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
+
+
+def test_brokers_that_wait_with_a_topic_and_then_say_nothing_are_told_as_silent(place: Any) -> None:
+    with pytest.raises(ClusterSilent, match=f"refuses Create of topic {TOPICS[0].name}.\n_TIMED_OUT"):
+        place(Busy()).make(TOPICS)
+
+
 class NoLogin:
     """A broker that refuses the login, or nobody at all."""
 
