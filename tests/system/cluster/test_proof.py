@@ -89,7 +89,7 @@ def proven(cluster: Cluster) -> tuple[Any, Path]:
 def test_a_load_a_stop_a_kill_and_a_cut_are_passed(proven: tuple[Any, Path]) -> None:
     done, folder = proven
     verdicts = {name: (entry["verdict"], entry["reasons"]) for name, entry in told(folder).items()}
-    assert verdicts == dict.fromkeys(NORMAL, ("passed", [])), done.stdout
+    assert verdicts == dict.fromkeys(NORMAL, ("passed", [])), done.stdout + done.stderr
     assert done.returncode == 0
     assert (folder / "report.html").is_file()
 
@@ -227,7 +227,7 @@ def test_a_cluster_made_elsewhere_is_proven_as_far_as_it_lets_us(cluster: Cluste
     done = validate(cluster, *words, "--allow-faults")
     (folder,) = (tmp_path / "runs").iterdir()
     found = told(folder)
-    assert (found["baseline"]["verdict"], found["baseline"]["reasons"]) == ("passed", []), done.stdout
+    assert (found["baseline"]["verdict"], found["baseline"]["reasons"]) == ("passed", []), done.stdout + done.stderr
     assert found["kill-leader"]["verdict"] == found["restart-rolling"]["verdict"] == "unknown"
     assert "there is no ssh access to broker-1" in found["kill-leader"]["reasons"][0]
     assert "no operation 'rolling_restart'" in found["restart-rolling"]["reasons"][0]
@@ -262,7 +262,7 @@ def test_every_other_scenario_is_passed(cluster: Cluster, name: str) -> None:
 def passes(cluster: Cluster, name: str) -> dict[str, Any]:
     done = validate(cluster, "run", "--scenario", name, "--seed", SEED)
     found = told(newest(cluster))[name]
-    assert (found["verdict"], found["reasons"]) == ("passed", []), done.stdout
+    assert (found["verdict"], found["reasons"]) == ("passed", []), done.stdout + done.stderr
     if name == "load-million":
         notes = " ".join(found["notes"])
         ((peak, swapped),) = re.findall(
