@@ -29,7 +29,7 @@ globals().update(taken_over(test_proof, but=("test_every_other_scenario_is_passe
 
 
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("name", [*FAILOVER, "three-broker-failover"])
+@pytest.mark.parametrize("name", FAILOVER)
 def test_every_other_scenario_is_passed(cluster: Cluster, name: str) -> None:
     passes(cluster, name)
 
