@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from common.errors import UsageError
 from validate.verbs.hand import add_hand, bench_of, ending
+from validate.verbs.place import cluster_of
 
 if TYPE_CHECKING:
     import argparse
@@ -74,6 +75,8 @@ def run(args: argparse.Namespace) -> int:
     from validate.hand import bench, watch  # noqa: PLC0415  so that --help answers at once
 
     spec = spec_of(args)
+    if args.assignment == "broker":
+        _check_mode(cluster_of(args).mode)
     found = bench_of(args)
     bench.check_read(found, args.group)
     bench.check_group(found, args.group, instance_id=args.instance_id, join=args.join, back=args.back)
@@ -124,6 +127,15 @@ def spec_of(args: argparse.Namespace) -> dict[str, Any]:
     shared = {"run_id": "r", "name": "n", "ledger": "l", "client": {}, "topics": [{"name": "t", "partitions": 1}]}
     ConsumerSpec.parse({**shared, **spec})
     return spec
+
+
+def _check_mode(mode: str) -> None:
+    if mode != "kraft":
+        raise UsageError(
+            f"--assignment broker is for mode kraft, this is {mode}.",
+            details="Brokers have the protocol of KIP-848 from Kafka 4.0 on, and that has no ZooKeeper.",
+            resolution="Take range, roundrobin, sticky or cooperative-sticky.",
+        )
 
 
 def _check_times(args: argparse.Namespace, heartbeat: int) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
+from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from common.wait import wait_until
@@ -210,7 +211,10 @@ def test_what_was_done_by_hand_is_judged(cluster: Cluster, hand: Path) -> None:
 
 def members(cluster: Cluster, group: str) -> int:
     admin = AdminClient(cluster.bundle("validator"), logger=SILENT)
-    return len(admin.describe_consumer_groups([group], request_timeout=20)[group].result().members)
+    try:
+        return len(admin.describe_consumer_groups([group], request_timeout=20)[group].result().members)
+    except KafkaException:
+        return 0  # nobody has heard of it yet
 
 
 @pytest.fixture

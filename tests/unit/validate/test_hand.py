@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from common.errors import EXIT_USAGE, UsageError
+from tests.unit.validate.control import described
 from validate.__main__ import main, parser
 from validate.hand import bench, watch
 from validate.run.processes import Workload
@@ -187,6 +188,13 @@ def test_who_may_not_write_is_told_before_the_first_record(monkeypatch: pytest.M
     with pytest.raises(UsageError, match="lacks the right Read on Topic t"):
         consume.run(asked("consume", "--topic", "t", "--group", "g"))
     assert wanted == [(["t"], None, ("WRITE", "DESCRIBE"))] * 2 + [(["t"], "g", ("READ", "DESCRIBE"))]
+
+
+def test_what_only_kraft_has_is_told_before_anything_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(consume, "bench_of", lambda _: pytest.fail("the cluster was asked"))
+    path = described(tmp_path, mode="zookeeper")
+    with pytest.raises(UsageError, match="--assignment broker is for mode kraft, this is zookeeper"):
+        consume.run(asked("consume", "--cluster", str(path), "--topic", "t", "--assignment", "broker"))
 
 
 def test_a_rate_is_of_the_time_in_which_it_worked() -> None:
