@@ -33,7 +33,7 @@ class Act:
     since: str | None = None
     """Whose end the time is counted from, for the report."""
     round: str = ""
-    """Of `rounds` by name: which one."""
+    """Of one that is not played in every mode: its name."""
     modes: tuple[str, ...] = ()
     """In which modes of the cluster it is played; empty: in all."""
 
@@ -85,7 +85,8 @@ def repeated(rounds: dict[str, Any] | None) -> list[dict[str, Any]]:
     each = rounds.get("each") or {str(number): {} for number in range(1, rounds["times"] + 1)}
     modes = rounds.get("modes", {})
     return [
-        {**_of_round(entry, name, settings, apart="each" in rounds), "round": name, "modes": modes.get(name, ())}
+        _of_round(entry, name, settings, apart="each" in rounds)
+        | ({"round": name, "modes": modes[name]} if name in modes else {})
         for name, settings in each.items()
         for entry in rounds["acts"]
     ]

@@ -237,6 +237,7 @@ def reading(cluster: Cluster, hand: Path) -> Iterator[tuple[tuple[str, ...], sub
         process.wait(STEP_S)
 
 
+@pytest.mark.long
 def test_a_group_in_use_and_a_living_owners_name_are_told_before_anything_is_read(
     cluster: Cluster, hand: Path, reading: tuple[tuple[str, ...], subprocess.Popen[bytes]]
 ) -> None:
