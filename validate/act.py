@@ -32,6 +32,13 @@ class Act:
     """The mark whose moment it begins at."""
     since: str | None = None
     """Whose end the time is counted from, for the report."""
+    round: str = ""
+    """Of one that is not played in every mode: its name."""
+    modes: tuple[str, ...] = ()
+    """In which modes of the cluster it is played; empty: in all."""
+
+    def played_in(self, mode: str) -> bool:
+        return not self.modes or mode in self.modes
 
 
 def parse(entries: Sequence[dict[str, Any]], place: str) -> tuple[Act, ...]:
@@ -76,11 +83,23 @@ def repeated(rounds: dict[str, Any] | None) -> list[dict[str, Any]]:
     if rounds is None:
         return []
     each = rounds.get("each") or {str(number): {} for number in range(1, rounds["times"] + 1)}
+    modes = rounds.get("modes", {})
     return [
         _of_round(entry, name, settings, apart="each" in rounds)
+        | ({"round": name, "modes": modes[name]} if name in modes else {})
         for name, settings in each.items()
         for entry in rounds["acts"]
     ]
+
+
+def check_rounds(rounds: dict[str, Any] | None, place: str) -> None:
+    """A mode that is said of no round would leave a round where it cannot exist."""
+    each = (rounds or {}).get("each", {})
+    for name in (rounds or {}).get("modes", {}):
+        if name not in each:
+            raise UsageError(
+                f"Wrong in {place}: there is no round {name}.", resolution=nearest(name, each).capitalize()
+            )
 
 
 def _of_round(entry: dict[str, Any], name: str, settings: dict[str, Any], *, apart: bool) -> dict[str, Any]:
@@ -93,10 +112,11 @@ def _of_round(entry: dict[str, Any], name: str, settings: dict[str, Any], *, apa
 
 def _act(entry: dict[str, Any]) -> Act:
     verb = next(verb for verb in VERBS if verb in entry)
+    of_round: dict[str, Any] = {"round": entry.get("round", ""), "modes": tuple(entry.get("modes", ()))}
     if verb == "await":
         return Act(
             verb, entry.get("of", ""), what=entry["await"], count=entry.get("count", 0), since=entry.get("since"),
-            group=entry.get("group", ""),
+            group=entry.get("group", ""), **of_round,
         )  # fmt: skip
     return Act(
         verb,
@@ -106,6 +126,7 @@ def _act(entry: dict[str, Any]) -> Act:
         settings=dict(entry.get("settings", {})),
         at=entry.get("at"),
         count=entry.get("bytes_per_s", 0),
+        **of_round,
     )
 
 

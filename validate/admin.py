@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 ANSWER_S = 10.0
 ERRORS_KEPT = 50
 OFFSETS_TOPIC = "__consumer_offsets"
+LEAST_SESSION = "group.min.session.timeout.ms"
 
 SILENT = logging.getLogger("validate.admin")
 SILENT.addHandler(logging.NullHandler())
@@ -134,6 +135,15 @@ class Admin:
         try:
             answers = self._client.describe_configs(asked, request_timeout=ANSWER_S)
             return {r.name: int(future.result()["min.insync.replicas"].value) for r, future in answers.items()}
+        except KafkaException as error:
+            raise self._silent(error) from error
+
+    def least_session_ms(self) -> int:
+        """The shortest session that every broker lets a classic group's member have."""
+        asked = [ConfigResource(ResourceType.BROKER, str(node)) for node in sorted(self.brokers())]
+        try:
+            answers = self._client.describe_configs(asked, request_timeout=ANSWER_S).values()
+            return max(int(future.result()[LEAST_SESSION].value) for future in answers)
         except KafkaException as error:
             raise self._silent(error) from error
 

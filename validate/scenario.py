@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -193,6 +193,15 @@ class Scenario:
     def topic(self, name: str) -> Topic:
         return next(topic for topic in self.topics if topic.name == name)
 
+    def in_mode(self, mode: str) -> Scenario:
+        """Without the rounds that cannot exist in it."""
+        return replace(self, acts=tuple(one for one in self.acts if one.played_in(mode)))
+
+    def left_out(self, mode: str) -> list[str]:
+        """Those rounds, and where they are played."""
+        rounds = {one.round: " or ".join(one.modes) for one in self.acts if not one.played_in(mode)}
+        return [f"Round {name} is for mode {where}; it was left out." for name, where in rounds.items()]
+
 
 def ids(folder: Path = FOLDER) -> list[str]:
     return sorted(path.stem for path in folder.glob("*.yaml"))
@@ -235,11 +244,16 @@ def parse(name: str, content: Any, *, place: str) -> Scenario:
         modes=tuple(content.get("modes", ("kraft", "zookeeper"))),
         brokers=max(content.get("brokers", 1), *(entry["replication"] for entry in content["topics"].values())),
         only_on_request=content.get("only_on_request", False),
-        acts=act.parse([*act.repeated(content.get("rounds")), *content.get("acts", ())], place),
+        acts=_acts(content, place),
         twin=Twin(**content["twin"]) if "twin" in content else None,
     )
     _check_sense(scenario, place)
     return scenario
+
+
+def _acts(content: dict[str, Any], place: str) -> tuple[Act, ...]:
+    act.check_rounds(content.get("rounds"), place)
+    return act.parse([*act.repeated(content.get("rounds")), *content.get("acts", ())], place)
 
 
 def _topic(name: str, entry: dict[str, Any]) -> Topic:

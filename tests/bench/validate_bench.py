@@ -1,5 +1,5 @@
 """Speeds of the data plane: our producer with its whole ledger, without it, and Kafka's own producer-perf-test; the final
-read with its whole verdict, and Kafka's own consumer-perf-test.
+read with its whole verdict, and Kafka's own consumer-perf-test; the tools for work by hand on a terminal, and both of them.
 
 Every pair runs in turn on one cluster, with one topic's shape, user and settings; each run that writes has a fresh topic.
 `--here` measures on this checkout's stack local instead of one made for the purpose (refused if its disks have no room);
@@ -26,6 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))  # run as a file: its own folder is first on the path, the rooms are not
 
 from common.errors import KastellanError  # noqa: E402
+from tests.bench.hand_tools import HandTools  # noqa: E402
 from tests.bench.harness import PAIRS, Ratio, compare, table, write  # noqa: E402
 from tests.system.cluster.workloads import drop_topics, make_topics  # noqa: E402
 from tests.system.kafka_cluster import Cluster  # noqa: E402
@@ -48,6 +49,7 @@ LINGER_MS, BATCH_BYTES = 5, 262_144
 GOALS = {100: 1 / 0.7, 1024: 1 / 0.95}
 LEDGER_GOAL = 1 / 0.8
 READ_GOAL = 1 / 0.4
+HAND_GOALS = {"produce": 1 / 0.6, "consume": 1 / 0.4}
 _SPEED = re.compile(r"(?P<count>\d+) records sent, (?P<per_s>[\d.]+) records/sec")
 # The scripts of this distribution start small JVMs that compile little. The rivals get what Kafka's own scripts give.
 KAFKAS_JVM = {
@@ -58,8 +60,9 @@ KAFKAS_JVM = {
 
 
 class Bench:
-    def __init__(self, folder: Path, clients: Path, records: int) -> None:
+    def __init__(self, folder: Path, clients: Path, records: int, described: Path) -> None:
         self.folder, self._clients, self._runs, self._records = folder, clients, 0, records
+        self.hand = HandTools(described, folder, records)
         self.fetching_s: list[float] = []
         self.client: dict[str, Any] = json.loads((clients / "librdkafka.json").read_text(encoding="utf-8"))
         with tarfile.open(str(ensure(VERSION)["archive"])) as tar:
@@ -100,6 +103,10 @@ class Bench:
             raise SystemExit(f"Read and judged: {said}")
         print(f"   read {said['read_s']:.1f} s, judged {said['judged_s']:.1f} s", flush=True)
         return float(said["read_s"] + said["judged_s"])
+
+    def by_hand(self) -> float:
+        self.fresh(TOPIC)
+        return self.hand.produce(TOPIC, linger_ms=LINGER_MS, batch_bytes=BATCH_BYTES)
 
     def kafkas_reading(self) -> float:
         """By its own word, the joining of its group in it; without that in `fetching_s`."""
@@ -151,9 +158,10 @@ def output(argv: list[str]) -> str:
     return done.stdout
 
 
-def measure(clients: Path, records: int, pairs: int) -> list[Ratio]:
+def measure(described: Path, clients: Path, records: int, pairs: int) -> list[Ratio]:
+    """`described`: the cluster.json that the tools for work by hand are told."""
     with tempfile.TemporaryDirectory(prefix="kastellan-bench-", dir="/var/tmp") as name:
-        bench = Bench(Path(name), clients, records)
+        bench = Bench(Path(name), clients, records, described)
         try:
             bench.ours(100, ledger=True)  # the first records of a cluster wake it up; nobody's time counts yet
             bench.kafkas(100)
@@ -163,6 +171,17 @@ def measure(clients: Path, records: int, pairs: int) -> list[Ratio]:
 
 
 def _ratios(bench: Bench, pairs: int) -> list[Ratio]:
+    found = _writing(bench, pairs)
+    drop_topics(bench.client, [TOPIC])
+    bench.ours(100, ledger=True, topic=READ_TOPIC, place="read")
+    seal(bench.folder / "read")
+    found += _reading(bench, pairs)
+    joined = statistics.median(bench.fetching_s)
+    print(f"   without the joining of its group kafka-consumer-perf-test took {joined:.2f} s", flush=True)
+    return found
+
+
+def _writing(bench: Bench, pairs: int) -> list[Ratio]:
     found = [
         compare(
             f"producer with ledger by kafka-producer-perf-test, {size} B",
@@ -182,21 +201,36 @@ def _ratios(bench: Bench, pairs: int) -> list[Ratio]:
             pairs=pairs,
         )
     )
-    drop_topics(bench.client, [TOPIC])
-    bench.ours(100, ledger=True, topic=READ_TOPIC, place="read")
-    seal(bench.folder / "read")
     found.append(
+        compare(
+            "produce by hand, live, with ledger by kafka-producer-perf-test, 100 B",
+            ours=bench.by_hand,
+            other=partial(bench.kafkas, 100),
+            goal=HAND_GOALS["produce"],
+            pairs=pairs,
+        )
+    )
+    return found
+
+
+def _reading(bench: Bench, pairs: int) -> list[Ratio]:
+    """Of what `ours` left in READ_TOPIC."""
+    return [
         compare(
             "final read and verdict by kafka-consumer-perf-test, 100 B",
             ours=bench.reading,
             other=bench.kafkas_reading,
             goal=READ_GOAL,
             pairs=pairs,
-        )
-    )
-    joined = statistics.median(bench.fetching_s)
-    print(f"   without the joining of its group kafka-consumer-perf-test took {joined:.2f} s", flush=True)
-    return found
+        ),
+        compare(
+            "consume by hand, live, with ledger by kafka-consumer-perf-test, 100 B",
+            ours=partial(bench.hand.consume, READ_TOPIC),
+            other=bench.kafkas_reading,
+            goal=HAND_GOALS["consume"],
+            pairs=pairs,
+        ),
+    ]
 
 
 def require_room(cluster: clusters.Cluster, records: int, shell: Shell = over_ssh) -> None:
@@ -218,7 +252,7 @@ def here(records: int, pairs: int) -> list[Ratio]:
         require_room(cluster, records)
     except KastellanError as error:
         raise SystemExit(str(error)) from error
-    return measure(cluster.clients_dir / cluster.validator_user, records, pairs)
+    return measure(clusters.of_stack("local"), cluster.clients_dir / cluster.validator_user, records, pairs)
 
 
 def main(words: list[str]) -> int:
@@ -234,7 +268,9 @@ def main(words: list[str]) -> int:
         stack.write_text(re.sub(r"disk: \S+", f"disk: {DISK}", stack.read_text(encoding="utf-8")), encoding="utf-8")
         lab.kastellan("up", "--until", "hosts")
         Cluster(lab).play("site")
-        return tell(measure(lab.state() / "clients" / "validator", asked.records, asked.pairs), asked.records)
+        state = lab.state()
+        found = measure(state / "cluster.json", state / "clients" / "validator", asked.records, asked.pairs)
+        return tell(found, asked.records)
 
 
 def tell(found: list[Ratio], records: int) -> int:

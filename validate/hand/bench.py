@@ -117,27 +117,31 @@ def check_read(bench: Bench, group: str) -> None:
     bench.place.check_rights([bench.topic], group, needed=("READ", "DESCRIBE"))
 
 
-def check_group(bench: Bench, group: str, *, instance_id: str | None, join: bool) -> None:
+def check_group(bench: Bench, group: str, *, instance_id: str | None, join: bool, back: bool = False) -> None:
     """Nobody is pushed out of a group by accident."""
     admin = AdminClient({**COMMON, **bench.place.settings}, logger=SILENT)
     try:
         told = admin.describe_consumer_groups([group], request_timeout=ANSWER_S)[group].result()
     except KafkaException:
         return  # a group that nobody has heard of has no members
-    refuse_members(group, list(told.members), instance_id=instance_id, join=join)
+    refuse_members(group, list(told.members), instance_id=instance_id, join=join, back=back)
 
 
-def refuse_members(group: str, members: Sequence[Any], *, instance_id: str | None, join: bool) -> None:
+def refuse_members(
+    group: str, members: Sequence[Any], *, instance_id: str | None, join: bool, back: bool = False
+) -> None:
+    """A group counts who died without a word until its session is over: only the user can know that with `back`."""
     owner = next((m for m in members if instance_id is not None and m.group_instance_id == instance_id), None)
-    if owner is not None:
+    others = [m for m in members if m is not owner]
+    if owner is not None and not back:
         raise UsageError(
             f"Group {group} has a living member with the instance id {instance_id!r}.",
             details=f"It is {owner.client_id} on {owner.host}; two owners of one name would fence each other off.",
-            resolution="End it first (or wait for its session time-out if it is dead), or take another --instance-id.",
+            resolution="End it first, or take another --instance-id; if it is dead, --return comes back in its place.",
         )
-    if members and not join:
+    if others and not join:
         raise UsageError(
-            f"Group {group} is in use: it has {len(members)} member{'s' if len(members) > 1 else ''}.",
+            f"Group {group} is in use: it has {len(others)} member{'s' if len(others) > 1 else ''}.",
             details="A new member takes partitions from them. One that was killed counts until its session is over.",
             resolution="--join shares with them; or wait until it is over, or name another --group.",
         )

@@ -56,12 +56,12 @@ def _watch(workloads: Workloads, one: Workload, asked: list[int], console: Conso
             if not one.ready.is_set() and time.monotonic() - began_s > READY_S:
                 workloads.check()
                 raise KastellanError(f"{one.name} was not ready after {READY_S:.0f} s.")
-            live.update(Text(line_of(one.name, one.facts, time.monotonic() - began_s)))
+            live.update(Text(line_of(one.name, one.facts, one.worked_s)))
             with contextlib.suppress(Exception):
                 one.process.wait(LOOK_S)
         if one.process.returncode == 0:
             one.done.wait(5)
-    console.print(line_of(one.name, one.facts, time.monotonic() - began_s), markup=False)
+    console.print(line_of(one.name, one.facts, one.worked_s), markup=False)
 
 
 class _Plain:

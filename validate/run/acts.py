@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from common.errors import KastellanError
 from common.wait import wait_until
 from validate import counting, quotas
+from validate.act import NO_MEMBERS
+from validate.admin import LEAST_SESSION
 from validate.run.expected import group_of
 from validate.run.load import DELIVERY_MS
 from validate.run.processes import READY_S, Workloads
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
     from validate.run.processes import Workload
     from validate.scenario import Scenario
     from validate.workplace import Workplace
+
+
+USUAL_MS = 6000  # group.min.session.timeout.ms unless it is set
 
 
 class NotMade(KastellanError):
@@ -45,6 +50,7 @@ class Acts:
         self._quotas: list[str] = []
 
     def play(self) -> None:
+        self._require_sessions()
         self._write()
         for act in self._scenario.acts:
             self.workloads.check()
@@ -52,6 +58,21 @@ class Acts:
                 "start": self._start, "kill": self._kill, "stop": self._stop, "await": self._await, "mark": self._mark,
                 "quota": self._quota,
             }[act.verb](act)  # fmt: skip
+
+    def _require_sessions(self) -> None:
+        """Only where one is shorter than a broker's usual least is it asked: strangers' clusters need not tell."""
+        shared = self._scenario.workload.consumer
+        members = [one for one in self._scenario.acts if one.verb == "start" and one.kind not in NO_MEMBERS]
+        sessions = [{**shared, **one.settings}.get("session_timeout_ms", USUAL_MS) for one in members]
+        asked_ms = min(sessions, default=USUAL_MS)
+        if asked_ms >= USUAL_MS:
+            return
+        least_ms = self._context.admin.least_session_ms()
+        if asked_ms < least_ms:
+            raise NotMade(
+                f"Brokers allow no session below {least_ms} ms; this scenario has one of {asked_ms} ms.",
+                details=f"{LEAST_SESSION} forbids it (kafka_config in the inventory; docs/how-to/labs.md).",
+            )
 
     def finish(self) -> list[str]:
         return self.workloads.end(self.workloads.all)

@@ -48,7 +48,8 @@ def run_one(context: Context, scenario: Scenario, entry: Entry) -> None:
     began_s, drift_us = time.monotonic(), context.clock.drift_us()
     try:
         if _applies(context, scenario, entry):
-            _run(context, scenario, entry)
+            entry.notes += scenario.left_out(context.cluster.mode)
+            _run(context, scenario.in_mode(context.cluster.mode), entry)
     except UsageError as error:
         entry.settle("unknown", str(error))
         raise

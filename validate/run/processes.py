@@ -46,6 +46,7 @@ class Workload:
     ready: threading.Event = field(default_factory=threading.Event)
     done: threading.Event = field(default_factory=threading.Event)
     facts: dict[str, Any] = field(default_factory=dict)
+    ready_s: float = 0.0
     told_s: float = 0.0
     words: str = ""
     """Why it ended, by its own word."""
@@ -66,6 +67,7 @@ class Workload:
                 continue
             event = told.get("event")
             if event == "ready":
+                self.ready_s = time.monotonic()
                 self.ready.set()
             elif event in {"progress", "done"}:
                 self.facts, self.told_s = told, time.monotonic()
@@ -85,6 +87,11 @@ class Workload:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
+
+    @property
+    def worked_s(self) -> float:
+        """From when it was ready to its last word: neither its start nor its end counts."""
+        return max(0.0, self.told_s - self.ready_s) if self.ready.is_set() else 0.0
 
     @property
     def killed(self) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from common.errors import UsageError
 from validate.verbs.hand import add_hand, bench_of, ending
+from validate.verbs.place import cluster_of
 
 if TYPE_CHECKING:
     import argparse
@@ -16,8 +17,9 @@ if TYPE_CHECKING:
 name = "consume"
 help = "read by hand, with a ledger"  # noqa: A001  the word argparse uses
 HEARTBEAT_MS = 3000
+STICKY = "sticky"
 RARELY = 1_000_000_000
-ASSIGNMENTS = ("range", "roundrobin", "cooperative-sticky", "broker")
+ASSIGNMENTS = ("range", "roundrobin", "sticky", "cooperative-sticky", "broker")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,6 +27,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--group", default="kastellan-hand", help="(%(default)s)")
     parser.add_argument("--instance-id", metavar="NAME", help="a static member of that name")
     parser.add_argument("--join", action="store_true", help="share the group with members that are there")
+    parser.add_argument(
+        "--return",
+        dest="back",
+        action="store_true",
+        help="the owner of this --instance-id is dead, and here it is again",
+    )
     commits = parser.add_mutually_exclusive_group()
     commits.add_argument("--auto-commit", type=float, metavar="MS", help="the client commits by itself, so often")
     commits.add_argument("--commit-every", type=int, metavar="N", help="after so many records of work")
@@ -35,10 +43,20 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--poll-period", type=int, default=200, metavar="MS", help="longest wait for one (%(default)s)")
     parser.add_argument("--least-fetch", type=int, metavar="BYTES", help="a broker waits for so much (default: 1)")
     parser.add_argument(
-        "--assignment", choices=ASSIGNMENTS, default="range", help="broker: the protocol of KIP-848 (%(default)s)"
+        "--assignment",
+        choices=ASSIGNMENTS,
+        default="range",
+        help="sticky: kafka-python's, eager; broker: the protocol of KIP-848 (%(default)s)",
     )
     parser.add_argument("--heartbeat", type=int, metavar="MS", help="(3000; at most a third of the session)")
     parser.add_argument("--session", type=int, default=45_000, metavar="MS", help="time-out (%(default)s)")
+    parser.add_argument(
+        "--max-poll",
+        type=int,
+        default=300_000,
+        metavar="MS",
+        help="who asks for no records so long is out (%(default)s)",
+    )
     parser.add_argument(
         "--from", dest="start", choices=("earliest", "latest"), default="earliest", help="(%(default)s)"
     )
@@ -57,9 +75,11 @@ def run(args: argparse.Namespace) -> int:
     from validate.hand import bench, watch  # noqa: PLC0415  so that --help answers at once
 
     spec = spec_of(args)
+    if args.assignment == "broker":
+        _check_mode(cluster_of(args).mode)
     found = bench_of(args)
     bench.check_read(found, args.group)
-    bench.check_group(found, args.group, instance_id=args.instance_id, join=args.join)
+    bench.check_group(found, args.group, instance_id=args.instance_id, join=args.join, back=args.back)
     name = bench.free_name(found.ledger, args.id, "consumer")
     watch.run(found, "consumer", name, spec, crash_allowed=args.obey)
     print(ending(found.ledger))
@@ -68,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
 
 def spec_of(args: argparse.Namespace) -> dict[str, Any]:
     """Checked before anything is asked of the cluster: settings that contradict each other are told at once."""
-    from validate.workload.spec import ConsumerSpec  # noqa: PLC0415
+    from validate.workload.spec import ConsumerSpec  # noqa: PLC0415  so that --help answers at once
 
     every = args.commit_every or args.commit_ahead
     if every is not None and every > args.poll_size:
@@ -78,11 +98,10 @@ def spec_of(args: argparse.Namespace) -> dict[str, Any]:
             resolution=f"Take at most {args.poll_size}, a larger --poll-size, or --commit-batch.",
         )
     heartbeat = min(HEARTBEAT_MS, args.session // 3) if args.heartbeat is None else args.heartbeat
-    if heartbeat * 3 > args.session and args.assignment != "broker":
-        raise UsageError(
-            f"A heartbeat every {heartbeat} ms is too rare for a session of {args.session} ms.",
-            resolution=f"Take a third of the session or less: --heartbeat {args.session // 3}.",
-        )
+    if args.back and args.instance_id is None:
+        raise UsageError("--return as whom?", resolution="Name the static member that died: --instance-id NAME.")
+    _check_times(args, heartbeat)
+    _check_sticky(args)
     spec = {
         "group": args.group,
         "instance_id": args.instance_id,
@@ -98,6 +117,8 @@ def spec_of(args: argparse.Namespace) -> dict[str, Any]:
         "show_bytes": args.show,
         "session_timeout_ms": args.session,
         "heartbeat_ms": heartbeat,
+        "max_poll_ms": args.max_poll,
+        "commit_on_revoke": args.assignment != STICKY,
         "assignment": "range" if args.assignment == "broker" else args.assignment,
         "protocol": "consumer" if args.assignment == "broker" else "classic",
         "count": args.count,
@@ -106,6 +127,42 @@ def spec_of(args: argparse.Namespace) -> dict[str, Any]:
     shared = {"run_id": "r", "name": "n", "ledger": "l", "client": {}, "topics": [{"name": "t", "partitions": 1}]}
     ConsumerSpec.parse({**shared, **spec})
     return spec
+
+
+def _check_mode(mode: str) -> None:
+    if mode != "kraft":
+        raise UsageError(
+            f"--assignment broker is for mode kraft, this is {mode}.",
+            details="Brokers have the protocol of KIP-848 from Kafka 4.0 on, and that has no ZooKeeper.",
+            resolution="Take range, roundrobin, sticky or cooperative-sticky.",
+        )
+
+
+def _check_times(args: argparse.Namespace, heartbeat: int) -> None:
+    """With the protocol of KIP-848 session and heartbeats are the broker's."""
+    if args.assignment == "broker":
+        return
+    if heartbeat * 3 > args.session:
+        raise UsageError(
+            f"A heartbeat every {heartbeat} ms is too rare for a session of {args.session} ms.",
+            resolution=f"Take a third of the session or less: --heartbeat {args.session // 3}.",
+        )
+    if args.max_poll < args.session:
+        raise UsageError(
+            f"--max-poll {args.max_poll} is shorter than the session of {args.session} ms.",
+            details="Who is thrown out for not asking would not even have been missed by then.",
+            resolution=f"Take {args.session} or more, or a shorter --session.",
+        )
+
+
+def _check_sticky(args: argparse.Namespace) -> None:
+    ahead = args.auto_commit is not None or args.commit_ahead is not None
+    if args.assignment == STICKY and (ahead or args.least_fetch is not None):
+        raise UsageError(
+            "--assignment sticky goes with commits behind the work or none, and without --least-fetch.",
+            details="librdkafka has no eager sticky assignor; this member is a client of another library.",
+            resolution="Take --commit-batch, --commit-every or --commit-never; or --assignment cooperative-sticky.",
+        )
 
 
 def _commits(args: argparse.Namespace) -> dict[str, Any]:

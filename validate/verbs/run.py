@@ -25,7 +25,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_place(parser)
     which = parser.add_mutually_exclusive_group()
     which.add_argument(
-        "--suite", metavar="SUITE", help="smoke, load, failover, delivery, security or all (default: smoke)"
+        "--suite", metavar="SUITE", help="smoke, load, failover, delivery, lab, security or all (default: smoke)"
     )
     which.add_argument("--scenario", metavar="ID", nargs="+", help="these alone; python -m validate list shows them")
     which.add_argument("--check", metavar="N", nargs="+", type=int, help="these security checks alone, by their number")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from validate.workload import value
@@ -36,18 +35,18 @@ def entry(word: str, *facts: Any) -> bytes:
 
 def taken(assignment: int, position: int, at_us: int, messages: Sequence[Message]) -> bytes:
     """Records that the work function takes up now; neighbours of one origin share its name."""
-    marked = [(message, value.read(message.value())) for message in messages]
-    runs = [
-        [*origin, [m.offset() for m, _ in run], [mark.seq if mark else None for _, mark in run]]
-        for origin, run in ((origin, list(run)) for origin, run in groupby(marked, _origin))
-    ]
+    runs: list[list[Any]] = []
+    before: tuple[str | None, int | None, bytes | None] | None = None
+    for message in messages:  # what a consumer costs is mostly this loop
+        names, seq = value.origin(message.value())
+        mine = (message.topic(), message.partition(), names)
+        if mine != before:
+            runs.append([*mine[:2], *value.names_of(names), [], []])
+            before = mine
+        run = runs[-1]
+        run[4].append(message.offset())
+        run[5].append(seq)
     return entry(TAKEN, assignment, position, at_us, runs)
-
-
-def _origin(marked: tuple[Message, value.Mark | None]) -> tuple[str | None, int | None, str | None, str | None]:
-    message, mark = marked
-    names = (mark.run_id, mark.producer) if mark else (None, None)
-    return message.topic(), message.partition(), *names
 
 
 def txn_name(opening: dict[str, Any], number: int) -> str:

@@ -151,6 +151,8 @@ class ProducerSpec(Spec):
             )
         if self.records_per_s is not None and self.records_per_s <= 0:
             raise self.wrong("records_per_s", "is not above 0", '"records_per_s": 500, or null for flat out')
+        if "transactional.id" in self.settings:
+            raise self.wrong("settings", "ask for transactions, which this writer has not", 'kind "transformer"')
         if self.roll_records is not None and self.roll_records < 1:
             raise self.wrong("roll_records", f"is {self.roll_records}", '"roll_records": 100, or null')
         if not 1 <= self.block_records <= 100_000:  # noqa: PLR2004  a frame of the journal holds no more
@@ -244,6 +246,11 @@ class ConsumerSpec(Spec):
                 raise self.wrong(key, f"is {getattr(self, key)!r}", f'"{key}": "{words[-1]}" of {", ".join(words)}')
         if self.batch < 1 or self.commit_every < 1:
             raise self.wrong("batch and commit_every", "must be 1 or more", '"batch": 500, "commit_every": 500')
+        if self.commit == "before" and self.commit_every > self.batch:
+            raise self.wrong(
+                "commit_every", "is above the batch: nobody commits ahead of what was not fetched yet",
+                f'"batch": {self.batch}, "commit_every": {self.batch}',
+            )  # fmt: skip
         self._check_choice()
         if self.assignment == STICKY and (
             self.commit not in {"never", "after"} or self.commit_on_revoke or self.settings
@@ -282,6 +289,8 @@ class TransformerSpec(ConsumerSpec):
     sink: str  # the one of `topics` that is written to; all others are read
     transactional_id: str
     transaction_timeout_ms: int = 30_000
+    acks: str = "all"
+    idempotent: bool = True
     value_bytes: int = DEFAULT_BYTES
     crash_at: str = "begin"  # with crash_after: before begin, after send, before commit, after commit was invoked
     seed: int = 0
@@ -289,6 +298,11 @@ class TransformerSpec(ConsumerSpec):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_names(self.run_id, self.name, self.value_bytes)
+        if self.acks != "all" or not self.idempotent:
+            raise self.wrong(
+                "acks and idempotent", "contradict transactions: Kafka has them with acks all and idempotence",
+                '"acks": "all", "idempotent": true, or neither of them',
+            )  # fmt: skip
         names = [topic.name for topic in self.topics]
         if self.sink not in names or len(names) < 2:  # noqa: PLR2004  one to read, one to write
             raise self.wrong("sink", f"is {self.sink!r}", '"sink": one of at least two topics')

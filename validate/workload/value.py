@@ -176,6 +176,21 @@ def read(value: bytes | None) -> Mark | None:
     )
 
 
+def origin(value: bytes | None) -> tuple[bytes | None, int | None]:
+    """What a ledger notes of it, as cheaply as it goes: its sender's names as they stand there, and its number."""
+    if value is None or len(value) < LEAST_BYTES or value[: MARK_AT.end] != MARK:
+        return None, None
+    return value[RUN.start : PRODUCER.end], int.from_bytes(value[SEQ.start : SEQ.end])
+
+
+def names_of(names: bytes | None) -> tuple[str | None, str | None]:
+    """The run and the producer."""
+    if names is None:
+        return None, None
+    run, producer = names[: RUN.width], names[RUN.width :]
+    return run.decode(errors="replace").rstrip(), producer.decode(errors="replace").rstrip()
+
+
 def text_of(value: bytes) -> str:
     """What it says behind its marks, of a value that says something."""
     start = NAME_START + value[NAME_LENGTH.start]

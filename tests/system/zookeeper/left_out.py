@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from types import ModuleType
 
-SHARED = ("test_secured", "test_upkeep", "test_proof")
+SHARED = ("test_secured", "test_upkeep", "test_proof", "test_delivery")
 MOST = 10
 # Test -> what Kafka does not have in this mode, and what is tried in its place.
 LEFT_OUT = {

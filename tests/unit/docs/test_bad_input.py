@@ -79,6 +79,4 @@ def test_every_message_is_in_its_test_or_in_the_product(row: Row) -> None:
 
 
 def test_gaps_are_few_and_named() -> None:
-    assert [what for what, _, _, test in rows() if test == NONE] == [
-        "commit every n, larger than the batch, in a scenario"
-    ]
+    assert [what for what, _, _, test in rows() if test == NONE] == []

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.bench import harness, validate_bench
+from tests.bench import hand_tools, harness, validate_bench
 from tests.unit.validate.control import cluster
 
 if TYPE_CHECKING:
@@ -45,6 +46,37 @@ def test_a_reading_that_was_not_whole_is_no_figure(
     said |= wrong
     with pytest.raises(SystemExit, match="Read and judged"):
         bench.reading()
+
+
+LIVE = "\x1b[2Kproducer-1  1,000 acked, 7 in flight, 900 a second  [t-0 1,000]\r\n"
+LAST = "producer-1  2,000,000 acked, 400,000 a second  [t-0 2,000,000]\r\nledger x; judge it: ...\r\n"
+
+
+def test_a_hand_tool_is_taken_at_its_last_word() -> None:
+    assert hand_tools.took_s(LIVE + LAST, 2_000_000) == 5.0
+    read = LAST.replace("acked", "delivered")  # a batch more than was asked for
+    assert hand_tools.took_s(LIVE + read, 1_999_900) == 5.0
+
+
+@pytest.mark.parametrize(
+    ("shown", "told"),
+    [
+        ("", "did not do all 2000000 records"),
+        (LIVE + LAST.replace("2,000,000 acked", "1,999,999 acked"), "did not do all"),
+        (LIVE + LAST.replace("400,000 a", "0 a"), "did not do all"),
+        (LAST, "no live display"),
+    ],
+)
+def test_one_that_did_less_or_showed_nothing_meanwhile_is_no_figure(shown: str, told: str) -> None:
+    with pytest.raises(SystemExit, match=told):
+        hand_tools.took_s(shown, 2_000_000)
+
+
+def test_a_tool_of_the_bench_has_a_terminal_and_its_failure_is_shown() -> None:
+    program = "import sys; print(sys.stdout.isatty()); sys.exit({})"
+    assert hand_tools.on_terminal([sys.executable, "-c", program.format(0)]).split() == ["True"]
+    with pytest.raises(SystemExit, match=r"ended with 3:\s+True"):
+        hand_tools.on_terminal([sys.executable, "-c", program.format(3)])
 
 
 def test_disks_that_cannot_hold_what_lies_there_at_once_are_told_before_anything_is_written(tmp_path: Path) -> None:
@@ -92,3 +124,6 @@ def test_records_and_goals_are_those_that_were_promised() -> None:
         for goal in (*validate_bench.GOALS.values(), validate_bench.LEDGER_GOAL, validate_bench.READ_GOAL)
     ]
     assert goals == [0.7, 0.95, 0.8, 0.4]
+    assert {name: round(1 / goal, 2) for name, goal in validate_bench.HAND_GOALS.items()} == {
+        "produce": 0.6, "consume": 0.4,
+    }  # fmt: skip

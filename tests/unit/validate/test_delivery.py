@@ -17,6 +17,7 @@ import yaml
 from common.errors import KastellanError, UsageError
 from tests.unit.validate.control import cluster, partitions
 from validate import scenario as scenarios
+from validate.act import groups
 from validate.run import story
 from validate.run.acts import Acts, NotMade
 from validate.run.checks import never_leaderless
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 # What is told of it and who runs it when; the rest is what it does.
 TOLD = ("title", "teaches", "explanation", "twin", "expect", "suites", "only_on_request")
+# Settings by which Kafka itself lets records go.
+AGING = ("retention.", "cleanup.", "delete.", "local.retention.", "segment.")
 LOSING = [one.id for one in scenarios.load_all() if one.twin]
 
 
@@ -73,6 +76,33 @@ def test_what_one_loses_the_other_forbids(name: str) -> None:
     assert all(safe[anomaly]["count"] == 0 for anomaly in must)
 
 
+@pytest.mark.parametrize("name", LOSING)
+def test_what_is_lost_is_lost_to_the_setting_and_not_to_age_or_deletion(name: str) -> None:
+    losing = scenarios.load(name)
+    assert losing.twin is not None
+    for one in (losing, scenarios.load(losing.twin.of)):
+        aging = {key for topic in one.topics for key in topic.config if key.startswith(AGING)}
+        assert aging == set()
+        assert isinstance(one.expect.anomalies, dict)
+        assert one.expect.anomalies["expired"] == {"count": 0}
+
+
+@pytest.mark.parametrize("name", ["share-the-load", "consumer-failover"])
+def test_a_round_is_left_out_where_it_cannot_exist_and_that_is_said(name: str) -> None:
+    one = scenarios.load(name)
+    assert one.modes == ("kraft", "zookeeper")
+    classic = ["range", "roundrobin", "cooperative"]
+    assert groups(one.in_mode("kraft").acts) == [*classic, "uniform", "broker-range"]
+    assert groups(one.in_mode("zookeeper").acts) == classic
+    assert one.left_out("kraft") == []
+    assert one.left_out("zookeeper") == [
+        "Round uniform is for mode kraft; it was left out.",
+        "Round broker-range is for mode kraft; it was left out.",
+    ]
+    spoken = {act.round: act.settings.get("protocol", "classic") for act in one.acts if act.verb == "start"}
+    assert {way for way, protocol in spoken.items() if protocol == "consumer"} == {"uniform", "broker-range"}
+
+
 def test_twins_of_which_two_settings_differ_are_told_apart() -> None:
     one = content("acks-none-one-copy")
     other = copy.deepcopy(one)
@@ -102,6 +132,13 @@ def clients(**changes: Any) -> dict[str, Any]:
      "two has the instance id 'i' of one, which is alive"),
     ({"acts": [{"start": "one", "settings": {"comit": "never"}}]}, "unknown key 'comit'"),
     ({"workload": {"kind": "clients", "count": 5, "producer": {"acks": "2"}}}, "acks"),
+    ({"acts": [{"start": "one", "kind": "transformer", "settings": {
+        "sink": "kastellan-work", "transactional_id": "kastellan-x", "acks": "1"}}]},
+     "acks and idempotent contradict transactions"),
+    ({"workload": {"kind": "clients", "count": 5, "consumer": {"commit": "before", "batch": 50, "commit_every": 100}}},
+     "commit_every is above the batch"),
+    ({"rounds": {"each": {"a": {}}, "modes": {"b": ["kraft"]}, "acts": [{"start": "two"}]}}, "there is no round b"),
+    ({"rounds": {"each": {"a": {}}, "modes": {"a": ["raft"]}, "acts": [{"start": "two"}]}}, "rounds/modes/a"),
     ({"workload": {"kind": "paced"}}, "can never be met"),
     ({"faults": [{"fault": "stop", "hold": 20}]}, "can never be met"),
 ])  # fmt: skip
@@ -178,6 +215,12 @@ class Fetching:
 
 class Died(BaseException):
     pass
+
+
+def test_commits_behind_the_work_may_span_batches() -> None:
+    """They are counted over batches, or come by time: rarely, and not never."""
+    lazy = scenarios.load("lazy-commits-rebalance").workload.consumer
+    assert (lazy["commit"], lazy["commit_every"] > lazy["batch"]) == ("after", True)
 
 
 def crashed(monkeypatch: pytest.MonkeyPatch, commit: str) -> tuple[int, int]:
@@ -291,6 +334,32 @@ def test_without_records_the_second_fault_does_not_fall_and_the_first_heals(
 ) -> None:
     events = [one for one in played(tmp_path, monkeypatch, stuck=True, bound_s=0.2) if one != "look"]
     assert events == ["pause broker-2", "heal pause", "Fewer than 500 records were sent between the two faults."]
+
+
+@pytest.mark.parametrize(("least_ms", "told"), [(6000, "Brokers allow no session below 6000 ms"), (500, "written")])
+def test_sessions_that_brokers_forbid_leave_the_scenario_unknown(least_ms: int, told: str, tmp_path: Path) -> None:
+    """Before the first record; sessions as brokers usually allow them are not asked for at all."""
+
+    def least() -> int:
+        asked.append(least_ms)
+        return least_ms
+
+    def write() -> None:
+        raise NotMade("written")
+
+    asked: list[int] = []
+    context: Any = SimpleNamespace(
+        folder=SimpleNamespace(folder=lambda _: tmp_path), admin=SimpleNamespace(least_session_ms=least),
+        shared_spec=lambda client, topics: {"client": client, "topics": topics},
+    )  # fmt: skip
+    place: Any = SimpleNamespace(settings={})
+    for name, words, count in (("lazy-commits-half-second", told, 1), ("lazy-commits-rebalance", "written", 0)):
+        acts = Acts(context, scenarios.load(name), Entry("x", "t", "t", [], "e", "r", {}), place, tmp_path, "g")
+        acts._write = write  # type: ignore[method-assign]
+        asked.clear()
+        with pytest.raises(NotMade, match=words):
+            acts.play()
+        assert len(asked) == count
 
 
 def test_a_member_that_does_not_die_leaves_the_scenario_unknown(

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from common.errors import EXIT_USAGE, UsageError
+from tests.unit.validate.control import described
 from validate.__main__ import main, parser
 from validate.hand import bench, watch
+from validate.run.processes import Workload
 from validate.scenario import Topic
 from validate.verbs import consume, produce
 from validate.workload import producer
 from validate.workload.settings import for_consumer
 from validate.workload.spec import ConsumerSpec, ProducerSpec
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
+REFERENCE = Path(__file__).resolve().parents[3] / "docs" / "reference" / "validate.md"
 SHARED: dict[str, Any] = {
     "run_id": "r", "name": "n", "ledger": "l", "client": {}, "topics": [{"name": "t", "partitions": 2}],
 }  # fmt: skip
@@ -33,6 +35,11 @@ def asked(*words: str) -> Any:
     (["consume", "--topic", "t", "--commit-ahead", "60", "--poll-size", "50"], "A commit every 60"),
     (["consume", "--topic", "t", "--session", "6000", "--heartbeat", "3000"], "too rare for a session of 6000 ms"),
     (["consume", "--topic", "t", "--commit-every", "5", "--commit-never"], "not allowed with"),
+    (["consume", "--topic", "t", "--return"], "--return as whom?"),
+    (["consume", "--topic", "t", "--max-poll", "5000"], "--max-poll 5000 is shorter than the session of 45000 ms."),
+    (["consume", "--topic", "t", "--assignment", "sticky", "--auto-commit", "5"], "--assignment sticky goes with commits behind the work or none"),
+    (["consume", "--topic", "t", "--assignment", "sticky", "--commit-ahead", "5"], "--assignment sticky goes with commits behind the work or none"),
+    (["consume", "--topic", "t", "--assignment", "sticky", "--least-fetch", "5"], "without --least-fetch"),
     (["produce", "--topic", "t", "--acks", "1"], "idempotent needs acks all"),
     (["produce", "--topic", "t", "--max-in-flight", "1000"], "at most 5 requests in flight"),
     (["produce", "--topic", "t", "--value-bytes", "10"], "no room for its marks"),
@@ -79,6 +86,48 @@ def test_brokers_assign_by_the_protocol_of_kip_848() -> None:
     assert not {"session.timeout.ms", "heartbeat.interval.ms", "partition.assignment.strategy"} & settings.keys()
 
 
+@pytest.mark.parametrize("way", ["range", "roundrobin", "cooperative-sticky"])
+def test_each_way_to_assign_reaches_librdkafka(way: str) -> None:
+    words = ("consume", "--topic", "t", "--assignment", way, "--session", "6000", "--max-poll", "9000")
+    settings = for_consumer(ConsumerSpec.parse({**SHARED, **consume.spec_of(asked(*words))}))
+    assert (settings["partition.assignment.strategy"], settings["group.protocol"]) == (way, "classic")
+    assert (settings["session.timeout.ms"], settings["max.poll.interval.ms"]) == (6000, 9000)
+
+
+@pytest.mark.parametrize(
+    ("words", "commit"), [([], "after"), (["--commit-every", "9"], "after"), (["--commit-never"], "never")]
+)
+def test_the_eager_sticky_member_is_had_by_hand_too(words: list[str], commit: str) -> None:
+    spec = ConsumerSpec.parse(
+        {**SHARED, **consume.spec_of(asked("consume", "--topic", "t", "--assignment", "sticky", *words))}
+    )
+    assert (spec.assignment, spec.protocol, spec.commit, spec.commit_on_revoke) == ("sticky", "classic", commit, False)
+
+
+# Of the lab that these tools are for: what it asks for, by the word that gives it.
+KNOBS = {
+    "produce": {
+        "--rolls", "--records", "--wait-roll", "--wait-send", "--id", "--acks", "--max-in-flight", "--no-idempotence",
+        "--batch", "--linger", "--retries", "--delivery-timeout", "--request-timeout", "--backoff",
+    },
+    "consume": {
+        "--group", "--instance-id", "--auto-commit", "--commit-every", "--commit-batch", "--poll-size", "--assignment",
+        "--heartbeat", "--session", "--from", "--wait-fetch", "--wait-batch", "--wait-record", "--wait-command",
+        "--poll-period", "--least-fetch", "--show", "--obey", "--id",
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("verb", KNOBS)
+def test_every_knob_of_the_lab_is_there_and_in_the_reference(verb: str) -> None:
+    (verbs,) = (action.choices for action in parser()._actions if isinstance(action.choices, dict))
+    words = {word for action in verbs[verb]._actions for word in action.option_strings}
+    shown = words - {"-h", "--help", "--stack", "--cluster"}
+    assert shown >= KNOBS[verb]
+    told = set(re.findall(r"--[a-z-]+", REFERENCE.read_text(encoding="utf-8").partition("## By hand")[2]))
+    assert told >= shown - {"--topic", "--user"}
+
+
 def test_rolls_and_waits_reach_the_producer() -> None:
     words = ("produce", "--topic", "t", "--rolls", "3", "--records", "20", "--wait-roll", "50", "--wait-send", "2")
     spec = ProducerSpec.parse({**SHARED, **produce.spec_of(asked(*words, "--backoff", "300"))})
@@ -120,6 +169,44 @@ def test_a_roll_is_sent_and_waited_behind(monkeypatch: pytest.MonkeyPatch) -> No
     assert round_() == [0, 0]
 
 
+def test_who_may_not_write_is_told_before_the_first_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Asked for by each tool itself: writing of one, reading of the other, and of its group."""
+    wanted: list[tuple[Any, ...]] = []
+
+    def refuse(topics: Any, group: str | None, *, needed: tuple[str, ...]) -> None:
+        wanted.append(([topic.name for topic in topics], group, needed))
+        raise UsageError(f"User 'v' lacks the right {needed[0].capitalize()} on Topic t.")
+
+    found = bench.Bench(SimpleNamespace(check_rights=refuse), Topic("t", 1, 1, {}), None, "r")  # type: ignore[arg-type]
+    monkeypatch.setattr(produce, "bench_of", lambda _: found)
+    monkeypatch.setattr(consume, "bench_of", lambda _: found)
+    monkeypatch.setattr(watch, "run", lambda *_, **__: pytest.fail("a client was started"))
+    with pytest.raises(UsageError, match="lacks the right Write on Topic t"):
+        produce.run(asked("produce", "--topic", "t"))
+    with pytest.raises(UsageError, match="lacks the right Write on Topic t"):
+        produce.run(asked("produce", "--topic", "t", "--say", "quit"))
+    with pytest.raises(UsageError, match="lacks the right Read on Topic t"):
+        consume.run(asked("consume", "--topic", "t", "--group", "g"))
+    assert wanted == [(["t"], None, ("WRITE", "DESCRIBE"))] * 2 + [(["t"], "g", ("READ", "DESCRIBE"))]
+
+
+def test_what_only_kraft_has_is_told_before_anything_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(consume, "bench_of", lambda _: pytest.fail("the cluster was asked"))
+    path = described(tmp_path, mode="zookeeper")
+    with pytest.raises(UsageError, match="--assignment broker is for mode kraft, this is zookeeper"):
+        consume.run(asked("consume", "--cluster", str(path), "--topic", "t", "--assignment", "broker"))
+
+
+def test_a_rate_is_of_the_time_in_which_it_worked() -> None:
+    """Neither the start of its Python nor its end."""
+    one = Workload("producer", "w", None, Path("log"))  # type: ignore[arg-type]
+    one.told_s = 900.0
+    assert one.worked_s == 0
+    one.ready_s = 890.0
+    one.ready.set()
+    assert one.worked_s == 10
+
+
 def member(instance_id: str | None) -> Any:
     return SimpleNamespace(group_instance_id=instance_id, client_id="rdkafka", host="/198.18.0.1")
 
@@ -131,6 +218,15 @@ def test_nobody_is_pushed_out_of_a_group_by_accident() -> None:
         bench.refuse_members("g", [member(None)], instance_id=None, join=False)
     with pytest.raises(UsageError, match="has a living member with the instance id 'one'"):
         bench.refuse_members("g", [member("one")], instance_id="one", join=True)
+
+
+def test_who_is_dead_may_come_back_under_its_name_alone() -> None:
+    bench.refuse_members("g", [member("one")], instance_id="one", join=False, back=True)
+    bench.refuse_members("g", [member("one"), member("two")], instance_id="one", join=True, back=True)
+    with pytest.raises(UsageError, match=r"Group g is in use: it has 1 member\."):
+        bench.refuse_members("g", [member("one"), member("two")], instance_id="one", join=False, back=True)
+    with pytest.raises(UsageError, match=r"Group g is in use: it has 2 members\."):
+        bench.refuse_members("g", [member("one"), member("two")], instance_id="three", join=False, back=True)
 
 
 def test_a_name_belongs_to_one_life(tmp_path: Path) -> None:

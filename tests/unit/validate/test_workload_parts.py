@@ -87,10 +87,17 @@ def test_a_wrong_spec_is_told(more: dict[str, Any], message: str) -> None:
         spec.ProducerSpec.parse(GIVEN | more)
 
 
+MEMBER = {"group": "g", "sink": GIVEN["topics"][0]["name"], "transactional_id": "x"}
+
+
 @pytest.mark.parametrize(("kind", "more", "message"), [
     (spec.ConsumerSpec, {}, "the consumer's spec lacks group|spec lacks group"),
     (spec.ConsumerSpec, {"group": "g", "commit": "sometimes"}, "commit is 'sometimes'"),
-    (spec.TransformerSpec, {"group": "g", "sink": "t", "transactional_id": "x", "acks": "1"}, "unknown key 'acks'"),
+    (spec.ConsumerSpec, {"group": "g", "commit": "before", "batch": 50, "commit_every": 51}, "commit_every is above the batch"),
+    (spec.TransformerSpec, {**MEMBER, "acks": "1"}, "acks and idempotent contradict transactions"),
+    (spec.TransformerSpec, {**MEMBER, "acks": "0"}, "acks and idempotent contradict transactions"),
+    (spec.TransformerSpec, {**MEMBER, "idempotent": False}, "acks and idempotent contradict transactions"),
+    (spec.ProducerSpec, {"settings": {"transactional.id": "x"}}, "settings ask for transactions, which this writer has not"),
     (spec.ProbeSpec, {"witness": "old"}, "witness is 'old'"),
     (spec.ProbeSpec, {"witness": "fresh", "kinds": ["see"]}, r"kinds is \['see'\]"),
 ])  # fmt: skip

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import random
 import zlib
 from array import array
+from typing import Any
 
 import pytest
 
 from common.errors import UsageError
-from validate.workload import value
+from validate.workload import entries, value
 
 RUN = "20261118T070000Z-s42"
 
@@ -87,3 +89,46 @@ def test_fields_lie_side_by_side() -> None:
              value.ATTEMPT, value.RANDOM_INT, value.SENT_AT]  # fmt: skip
     assert [span.start for span in spans] == [0, *(span.end for span in spans[:-1])]
     assert spans[-1].end + value.CRC_WIDTH == value.LEAST_BYTES
+
+
+class Delivered:
+    """In place of librdkafka's message."""
+
+    def __init__(self, place: tuple[str, int, int], content: bytes | None) -> None:
+        self._place, self._content = place, content
+
+    def topic(self) -> str:
+        return self._place[0]
+
+    def partition(self) -> int:
+        return self._place[1]
+
+    def offset(self) -> int:
+        return self._place[2]
+
+    def value(self) -> bytes | None:
+        return self._content
+
+
+def test_what_is_taken_up_is_noted_under_its_senders_names() -> None:
+    """Neighbours of one origin share them; foreign records, tombstones and cut ones have none."""
+    ours, other = (value.Filler("run-1", name, "t", 0, 100).block(5, array("I", [1, 2]), 7)[0] for name in ("w", "x"))
+    given = [
+        (("t", 0, 10), ours[0]), (("t", 0, 12), ours[1]), (("t", 0, 13), other[0]), (("t", 1, 3), other[1]),
+        (("t", 1, 4), None), (("t", 1, 5), b"quit"), (("t", 1, 6), ours[0][:60]), (("u", 1, 7), ours[0]),
+    ]  # fmt: skip
+    messages: Any = [Delivered(*one) for one in given]
+    word, *facts, runs = json.loads(entries.taken(2, 40, 99, messages))
+    assert (word, facts) == (entries.TAKEN, [2, 40, 99])
+    assert runs == [
+        ["t", 0, "run-1", "w", [10, 12], [5, 6]], ["t", 0, "run-1", "x", [13], [5]],
+        ["t", 1, "run-1", "x", [3], [6]], ["t", 1, None, None, [4, 5, 6], [None] * 3], ["u", 1, "run-1", "w", [7], [5]],
+    ]  # fmt: skip
+    told = [value.read(content) for _, content in given]
+    assert [(mark.run_id, mark.producer, mark.seq) if mark else None for mark in told] == [
+        (run[2], run[3], seq) if seq is not None else None for run in runs for seq in run[5]
+    ]
+
+
+def test_nothing_is_noted_of_nothing() -> None:
+    assert json.loads(entries.taken(1, 0, 1, [])) == [entries.TAKEN, 1, 0, 1, []]
