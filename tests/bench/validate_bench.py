@@ -9,6 +9,7 @@ Every pair runs in turn on one cluster, with one topic's shape, user and setting
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import re
@@ -20,7 +21,7 @@ import tarfile
 import tempfile
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))  # run as a file: its own folder is first on the path, the rooms are not
@@ -34,6 +35,9 @@ from tools.kafka.fetch import ensure  # noqa: E402
 from validate import cluster as clusters  # noqa: E402
 from validate.faults.shell import Shell, over_ssh  # noqa: E402
 from validate.workload.seal import seal  # noqa: E402
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 VERSION = "4.3.1"
 TOPIC, READ_TOPIC, PARTITIONS = "kastellan-bench", "kastellan-bench-read", 4
@@ -62,13 +66,14 @@ class Bench:
         self.folder, self._clients, self._runs, self._records = folder, clients, 0, records
         self.fetching_s: list[float] = []
         self.client: dict[str, Any] = json.loads((clients / "librdkafka.json").read_text(encoding="utf-8"))
+        self.admin = self.client
         with tarfile.open(str(ensure(VERSION)["archive"])) as tar:
             tar.extractall(folder, filter="data")
         self._kafka = next(folder.glob("kafka_*"))
 
     def fresh(self, topic: str) -> None:
-        drop_topics(self.client, [topic])
-        make_topics(self.client, {topic: (PARTITIONS, REPLICAS)}, **{"min.insync.replicas": "2"})
+        drop_topics(self.admin, [topic])
+        make_topics(self.admin, {topic: (PARTITIONS, REPLICAS)}, **{"min.insync.replicas": "2"})
 
     def ours(self, size: int, *, ledger: bool, topic: str = TOPIC, place: str = "ledger") -> float:
         self._runs += 1
@@ -81,6 +86,9 @@ class Bench:
         said = self._script("validate_sending.py", spec, "yes" if ledger else "no")
         if said["acked"] != self._records:
             raise SystemExit(f"Only {said['acked']} of {self._records} records were acknowledged.")
+        print(
+            f"   {size} B{'' if ledger else ', no ledger'}: {said['cpu_s'] / said['s']:.2f} cores kept busy", flush=True
+        )
         return float(said["s"])
 
     def _script(self, name: str, spec: dict[str, Any], *words: str) -> dict[str, Any]:
@@ -229,12 +237,20 @@ def main(words: list[str]) -> int:
     asked = parser.parse_args(words)
     if asked.here:
         return tell(here(asked.records, asked.pairs), asked.records)
+    with benched() as (_, clients):
+        return tell(measure(clients, asked.records, asked.pairs), asked.records)
+
+
+@contextlib.contextmanager
+def benched(disk: str = DISK) -> Iterator[tuple[Cluster, Path]]:
+    """A cluster of its own, with room for the runs, and where the validator's login is."""
     with new_lab() as lab:
         stack = lab.folder / "infra" / "stacks" / "local.yaml"
-        stack.write_text(re.sub(r"disk: \S+", f"disk: {DISK}", stack.read_text(encoding="utf-8")), encoding="utf-8")
+        stack.write_text(re.sub(r"disk: \S+", f"disk: {disk}", stack.read_text(encoding="utf-8")), encoding="utf-8")
         lab.kastellan("up", "--until", "hosts")
-        Cluster(lab).play("site")
-        return tell(measure(lab.state() / "clients" / "validator", asked.records, asked.pairs), asked.records)
+        cluster = Cluster(lab)
+        cluster.play("site")
+        yield cluster, lab.state() / "clients" / "validator"
 
 
 def tell(found: list[Ratio], records: int) -> int:

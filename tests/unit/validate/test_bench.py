@@ -69,10 +69,17 @@ def test_the_table_tells_speeds_goals_and_the_machine() -> None:
     good = harness.Ratio("ours by theirs", [4.0, 5.0, 9.0], [4.0, 4.0, 1.0], 5 / 4, 1 / 0.7)
     bad = harness.Ratio("slow by quick", [10.0], [1.0], 10.0, 1 / 0.4)
     lines = harness.table([good, bad], 2_000_000).splitlines()
-    assert lines[2] == "| ours by theirs | 400,000 | 500,000 | 0.80 | \u2265 0.70, reached |"
-    assert lines[3] == "| slow by quick | 200,000 | 2,000,000 | 0.10 | \u2265 0.40, missed |"
+    assert (
+        lines[2]
+        == "| ours by theirs | 400,000 [222,222..500,000] | 500,000 [500,000..2,000,000] | 0.80 | \u2265 0.70, reached |"
+    )
+    assert (
+        lines[3]
+        == "| slow by quick | 200,000 [200,000..200,000] | 2,000,000 [2,000,000..2,000,000] | 0.10 | \u2265 0.40, missed |"
+    )
     assert re.search(
-        r"^2,000,000 records, medians of 3 pairs in turn; \d{4}-\d\d-\d\d, \d+ cores \(.+\), [\d,]+ MiB", lines[-1]
+        r"^2,000,000 records, medians of 3 pairs in turn \[slowest..quickest\]; \d{4}-\d\d-\d\d, \d+ cores \(.+\), [\d,]+ MiB",
+        lines[-1],
     )
 
 
