@@ -211,3 +211,10 @@ def test_the_overview_is_one_file_and_one_table_with_spread_machine_and_date(
     written = json.loads((tmp_path / "all.json").read_text(encoding="utf-8"))
     assert set(written) == {"judge", "outages"}
     assert written["judge"]["ratios"][0]["ours_s"] == [1.0, 2.0, 4.0]
+
+
+def test_the_page_of_speeds_names_every_benchmark_and_no_other() -> None:
+    page = (bench.ROOT / "docs" / "reference" / "speed.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`[a-z`, ]+`) \|", page, re.MULTILINE)
+    named = [name.strip("`") for row in rows for name in row.split(", ")]
+    assert sorted(named) == bench.names()
