@@ -37,7 +37,7 @@ from validate.faults.shell import Shell, over_ssh  # noqa: E402
 from validate.workload.seal import seal  # noqa: E402
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 VERSION = "4.3.1"
 TOPIC, READ_TOPIC, PARTITIONS = "kastellan-bench", "kastellan-bench-read", 4
@@ -159,52 +159,45 @@ def output(argv: list[str]) -> str:
     return done.stdout
 
 
-def measure(clients: Path, records: int, pairs: int) -> list[Ratio]:
+def measure(clients: Path, records: int, pairs: int) -> Iterator[Ratio]:
     with tempfile.TemporaryDirectory(prefix="kastellan-bench-", dir="/var/tmp") as name:
         bench = Bench(Path(name), clients, records)
         try:
             bench.ours(100, ledger=True)  # the first records of a cluster wake it up; nobody's time counts yet
             bench.kafkas(100)
-            return _ratios(bench, pairs)
+            yield from _ratios(bench, pairs)
         finally:
             drop_topics(bench.client, [TOPIC, READ_TOPIC])
 
 
-def _ratios(bench: Bench, pairs: int) -> list[Ratio]:
-    found = [
-        compare(
+def _ratios(bench: Bench, pairs: int) -> Iterator[Ratio]:
+    for size, goal in GOALS.items():
+        yield compare(
             f"producer with ledger by kafka-producer-perf-test, {size} B",
             ours=partial(bench.ours, size, ledger=True),
             other=partial(bench.kafkas, size),
             goal=goal,
             pairs=pairs,
         )
-        for size, goal in GOALS.items()
-    ]
-    found.append(
-        compare(
-            "producer with ledger by without, 100 B",
-            ours=partial(bench.ours, 100, ledger=True),
-            other=partial(bench.ours, 100, ledger=False),
-            goal=LEDGER_GOAL,
-            pairs=pairs,
-        )
+    yield compare(
+        "producer with ledger by without, 100 B",
+        ours=partial(bench.ours, 100, ledger=True),
+        other=partial(bench.ours, 100, ledger=False),
+        goal=LEDGER_GOAL,
+        pairs=pairs,
     )
     drop_topics(bench.client, [TOPIC])
     bench.ours(100, ledger=True, topic=READ_TOPIC, place="read")
     seal(bench.folder / "read")
-    found.append(
-        compare(
-            "final read and verdict by kafka-consumer-perf-test, 100 B",
-            ours=bench.reading,
-            other=bench.kafkas_reading,
-            goal=READ_GOAL,
-            pairs=pairs,
-        )
+    yield compare(
+        "final read and verdict by kafka-consumer-perf-test, 100 B",
+        ours=bench.reading,
+        other=bench.kafkas_reading,
+        goal=READ_GOAL,
+        pairs=pairs,
     )
     joined = statistics.median(bench.fetching_s)
     print(f"   without the joining of its group kafka-consumer-perf-test took {joined:.2f} s", flush=True)
-    return found
 
 
 def require_room(cluster: clusters.Cluster, records: int, shell: Shell = over_ssh) -> None:
@@ -220,7 +213,7 @@ def require_room(cluster: clusters.Cluster, records: int, shell: Shell = over_ss
             )
 
 
-def here(records: int, pairs: int) -> list[Ratio]:
+def here(records: int, pairs: int) -> Iterator[Ratio]:
     try:
         cluster = clusters.load(clusters.of_stack("local"))
         require_room(cluster, records)
@@ -253,9 +246,16 @@ def benched(disk: str = DISK) -> Iterator[tuple[Cluster, Path]]:
         yield cluster, lab.state() / "clients" / "validator"
 
 
-def tell(found: list[Ratio], records: int) -> int:
-    print(table(found, records), flush=True)
-    return write("validate", found)
+def tell(measured: Iterable[Ratio], records: int) -> int:
+    """What there is, also where a later part fails."""
+    found: list[Ratio] = []
+    try:
+        found.extend(measured)
+    finally:
+        if found:
+            print(table(found, records), flush=True)
+        code = write("validate", found)
+    return code
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,8 @@ from tests.bench import harness, validate_bench
 from tests.unit.validate.control import cluster
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from validate.cluster import Host
 
 LINE = (
@@ -99,3 +102,16 @@ def test_records_and_goals_are_those_that_were_promised() -> None:
         for goal in (*validate_bench.GOALS.values(), validate_bench.LEDGER_GOAL, validate_bench.READ_GOAL)
     ]
     assert goals == [0.7, 0.95, 0.8, 0.4]
+
+
+def test_what_was_measured_is_kept_when_a_later_part_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(harness, "RESULTS", tmp_path)
+
+    def measured() -> Iterator[harness.Ratio]:
+        yield harness.Ratio("first", [1.0], [1.0], 1.0, None)
+        raise SystemExit("the disk is full")
+
+    with pytest.raises(SystemExit, match="the disk is full"):
+        validate_bench.tell(measured(), 10)
+    (kept,) = json.loads((tmp_path / "validate.json").read_text(encoding="utf-8"))["ratios"]
+    assert kept["name"] == "first"
