@@ -1,4 +1,4 @@
-"""Measure the speeds that are promised, as ratios within one run. Without a name: all of them."""
+"""Measure the speeds that are promised, as ratios within one run. Without a name: all, and one table."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 HELP = "measure the promised speeds"
 BENCHES = ROOT / "tests" / "bench"
+OVERVIEW = BENCHES / "overview.py"
 # What another one measures too: without a name they are not run twice.
 WITHIN = {"certs": "cluster", "modules": "cluster"}
 
@@ -39,11 +40,15 @@ def run(arguments: argparse.Namespace) -> int:
         )
     lay_out()
     codes = [measure(name) for name in ([arguments.name] if arguments.name else without_parts(known))]
+    if not arguments.name:
+        codes.append(called(str(OVERVIEW)))
     return EXIT_FAILED if any(codes) else 0
 
 
 def measure(name: str) -> int:
     print(f"== {name}", flush=True)
-    return subprocess.run(
-        [sys.executable, str(BENCHES / f"{name}_bench.py")], cwd=ROOT, env=environment(), check=False
-    ).returncode
+    return called(str(BENCHES / f"{name}_bench.py"))
+
+
+def called(file: str) -> int:
+    return subprocess.run([sys.executable, file], cwd=ROOT, env=environment(), check=False).returncode

@@ -322,8 +322,8 @@ def _check_topic(topic: Topic, place: str) -> None:
 def _check_clients(scenario: Scenario, place: str) -> None:
     """Settings that a workload would refuse are refused before anything is made."""
     load = scenario.workload
-    if load.kind != "paced" and (load.shape or load.sizes or load.drawn_keys):
-        _never(place, "shape, sizes and drawn_keys are of a workload of kind paced")
+    if load.kind == "clients" and (load.shape or load.sizes or load.drawn_keys):
+        _never(place, "shape, sizes and drawn_keys are of a workload of kind paced or bulk")
     topics = [{"name": topic.name, "partitions": topic.partitions} for topic in scenario.topics]
     shared = {"run_id": "run", "name": "client", "ledger": "ledger", "client": {}, "topics": topics}
     ProducerSpec.parse({**shared, **scenario.workload.share(scenario.workload.producers), **scenario.workload.sending})

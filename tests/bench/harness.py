@@ -42,7 +42,7 @@ def timed(work: Callable[[], object]) -> float:
 
 
 def compare(
-    name: str, *, ours: Callable[[], float], other: Callable[[], float], goal: float, pairs: int = PAIRS
+    name: str, *, ours: Callable[[], float], other: Callable[[], float], goal: float | None, pairs: int = PAIRS
 ) -> Ratio:
     """Each callable does its work once and says how long the measured part took; the ratio is that of the medians."""
     mine, theirs = [], []
@@ -56,27 +56,37 @@ def compare(
 
 def show(result: Ratio) -> None:
     mark = "ok " if result.reached else "OVER"
-    mine, theirs = (
-        f"{statistics.median(times):.2f} {result.unit} [{min(times):.2f}..{max(times):.2f}]"
-        for times in (result.ours_s, result.other_s)
-    )
+    mine, theirs = (spread(times, result.unit) for times in (result.ours_s, result.other_s))
     goal = "no goal" if result.goal is None else f"goal {result.goal}"
     print(f"{mark} {result.name}: {result.ratio:.2f} ({goal}); ours {mine}, other {theirs}", flush=True)
 
 
+def spread(times: list[float], unit: str) -> str:
+    return f"{statistics.median(times):.2f} {unit} [{min(times):.2f}..{max(times):.2f}]"
+
+
 def table(results: list[Ratio], count: int) -> str:
-    """For the documents: speeds instead of seconds, of `count` things in each run."""
+    """For the documents: speeds instead of seconds, of `count` things in each run, with the slowest and the quickest."""
     lines = ["| what | ours, records/s | other, records/s | ours \u00f7 other | goal |", "|---|---|---|---|---|"]
     for one in results:
-        ours, other = (count / statistics.median(times) for times in (one.ours_s, one.other_s))
+        ours, other = (
+            f"{count / statistics.median(times):,.0f} [{count / max(times):,.0f}..{count / min(times):,.0f}]"
+            for times in (one.ours_s, one.other_s)
+        )
         goal = f"\u2265 {1 / one.goal:.2f}, {'reached' if one.reached else 'missed'}" if one.goal else "none"
-        lines.append(f"| {one.name} | {ours:,.0f} | {other:,.0f} | {ours / other:.2f} | {goal} |")
-    facts = machine()
+        lines.append(f"| {one.name} | {ours} | {other} | {1 / one.ratio:.2f} | {goal} |")
     lines.append(
-        f"\n{count:,} records, medians of {len(results[0].ours_s)} pairs in turn; {facts['date'][:10]}, {facts['cores']} "
-        f"cores ({facts['cpu']}), {facts['memory_mib']:,} MiB, kernel {facts['kernel']}, Java {facts['java']}."
+        f"\n{count:,} records, medians of {len(results[0].ours_s)} pairs in turn [slowest..quickest]; {taken(machine())}."
     )
     return "\n".join(lines)
+
+
+def taken(facts: dict[str, Any]) -> str:
+    """When, and on what."""
+    return (
+        f"{facts['date'][:10]}, {facts['cores']} cores ({facts['cpu']}), {facts['memory_mib']:,} MiB, "
+        f"kernel {facts['kernel']}, Java {facts['java']}"
+    )
 
 
 def machine() -> dict[str, Any]:

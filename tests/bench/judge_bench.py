@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))  # run as a file: its own folder is first on the path, the rooms are not
 
-from tests.bench.harness import Ratio, show, write  # noqa: E402
+from tests.bench.harness import PAIRS, Ratio, show, write  # noqa: E402
 from validate import session  # noqa: E402
 
 if TYPE_CHECKING:
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 RECORDS = 20_000_000
-PAIRS = 3  # minutes each
 PARTITIONS = 12
 PRODUCERS = 4
 BATCH = 100  # records of one producer that lie side by side in a partition

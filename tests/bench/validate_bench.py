@@ -9,6 +9,7 @@ Every pair runs in turn on one cluster, with one topic's shape, user and setting
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import re
@@ -20,7 +21,7 @@ import tarfile
 import tempfile
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))  # run as a file: its own folder is first on the path, the rooms are not
@@ -35,6 +36,9 @@ from tools.kafka.fetch import ensure  # noqa: E402
 from validate import cluster as clusters  # noqa: E402
 from validate.faults.shell import Shell, over_ssh  # noqa: E402
 from validate.workload.seal import seal  # noqa: E402
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 VERSION = "4.3.1"
 TOPIC, READ_TOPIC, PARTITIONS = "kastellan-bench", "kastellan-bench-read", 4
@@ -65,13 +69,14 @@ class Bench:
         self.hand = HandTools(described, folder, records)
         self.fetching_s: list[float] = []
         self.client: dict[str, Any] = json.loads((clients / "librdkafka.json").read_text(encoding="utf-8"))
+        self.admin = self.client
         with tarfile.open(str(ensure(VERSION)["archive"])) as tar:
             tar.extractall(folder, filter="data")
         self._kafka = next(folder.glob("kafka_*"))
 
     def fresh(self, topic: str) -> None:
-        drop_topics(self.client, [topic])
-        make_topics(self.client, {topic: (PARTITIONS, REPLICAS)}, **{"min.insync.replicas": "2"})
+        drop_topics(self.admin, [topic])
+        make_topics(self.admin, {topic: (PARTITIONS, REPLICAS)}, **{"min.insync.replicas": "2"})
 
     def ours(self, size: int, *, ledger: bool, topic: str = TOPIC, place: str = "ledger") -> float:
         self._runs += 1
@@ -84,6 +89,9 @@ class Bench:
         said = self._script("validate_sending.py", spec, "yes" if ledger else "no")
         if said["acked"] != self._records:
             raise SystemExit(f"Only {said['acked']} of {self._records} records were acknowledged.")
+        print(
+            f"   {size} B{'' if ledger else ', no ledger'}: {said['cpu_s'] / said['s']:.2f} cores kept busy", flush=True
+        )
         return float(said["s"])
 
     def _script(self, name: str, spec: dict[str, Any], *words: str) -> dict[str, Any]:
@@ -158,79 +166,69 @@ def output(argv: list[str]) -> str:
     return done.stdout
 
 
-def measure(described: Path, clients: Path, records: int, pairs: int) -> list[Ratio]:
+def measure(described: Path, clients: Path, records: int, pairs: int) -> Iterator[Ratio]:
     """`described`: the cluster.json that the tools for work by hand are told."""
     with tempfile.TemporaryDirectory(prefix="kastellan-bench-", dir="/var/tmp") as name:
         bench = Bench(Path(name), clients, records, described)
         try:
             bench.ours(100, ledger=True)  # the first records of a cluster wake it up; nobody's time counts yet
             bench.kafkas(100)
-            return _ratios(bench, pairs)
+            yield from _ratios(bench, pairs)
         finally:
             drop_topics(bench.client, [TOPIC, READ_TOPIC])
 
 
-def _ratios(bench: Bench, pairs: int) -> list[Ratio]:
-    found = _writing(bench, pairs)
+def _ratios(bench: Bench, pairs: int) -> Iterator[Ratio]:
+    yield from _writing(bench, pairs)
     drop_topics(bench.client, [TOPIC])
     bench.ours(100, ledger=True, topic=READ_TOPIC, place="read")
     seal(bench.folder / "read")
-    found += _reading(bench, pairs)
+    yield from _reading(bench, pairs)
     joined = statistics.median(bench.fetching_s)
     print(f"   without the joining of its group kafka-consumer-perf-test took {joined:.2f} s", flush=True)
-    return found
 
 
-def _writing(bench: Bench, pairs: int) -> list[Ratio]:
-    found = [
-        compare(
+def _writing(bench: Bench, pairs: int) -> Iterator[Ratio]:
+    for size, goal in GOALS.items():
+        yield compare(
             f"producer with ledger by kafka-producer-perf-test, {size} B",
             ours=partial(bench.ours, size, ledger=True),
             other=partial(bench.kafkas, size),
             goal=goal,
             pairs=pairs,
         )
-        for size, goal in GOALS.items()
-    ]
-    found.append(
-        compare(
-            "producer with ledger by without, 100 B",
-            ours=partial(bench.ours, 100, ledger=True),
-            other=partial(bench.ours, 100, ledger=False),
-            goal=LEDGER_GOAL,
-            pairs=pairs,
-        )
+    yield compare(
+        "producer with ledger by without, 100 B",
+        ours=partial(bench.ours, 100, ledger=True),
+        other=partial(bench.ours, 100, ledger=False),
+        goal=LEDGER_GOAL,
+        pairs=pairs,
     )
-    found.append(
-        compare(
-            "produce by hand, live, with ledger by kafka-producer-perf-test, 100 B",
-            ours=bench.by_hand,
-            other=partial(bench.kafkas, 100),
-            goal=HAND_GOALS["produce"],
-            pairs=pairs,
-        )
+    yield compare(
+        "produce by hand, live, with ledger by kafka-producer-perf-test, 100 B",
+        ours=bench.by_hand,
+        other=partial(bench.kafkas, 100),
+        goal=HAND_GOALS["produce"],
+        pairs=pairs,
     )
-    return found
 
 
-def _reading(bench: Bench, pairs: int) -> list[Ratio]:
+def _reading(bench: Bench, pairs: int) -> Iterator[Ratio]:
     """Of what `ours` left in READ_TOPIC."""
-    return [
-        compare(
-            "final read and verdict by kafka-consumer-perf-test, 100 B",
-            ours=bench.reading,
-            other=bench.kafkas_reading,
-            goal=READ_GOAL,
-            pairs=pairs,
-        ),
-        compare(
-            "consume by hand, live, with ledger by kafka-consumer-perf-test, 100 B",
-            ours=partial(bench.hand.consume, READ_TOPIC),
-            other=bench.kafkas_reading,
-            goal=HAND_GOALS["consume"],
-            pairs=pairs,
-        ),
-    ]
+    yield compare(
+        "final read and verdict by kafka-consumer-perf-test, 100 B",
+        ours=bench.reading,
+        other=bench.kafkas_reading,
+        goal=READ_GOAL,
+        pairs=pairs,
+    )
+    yield compare(
+        "consume by hand, live, with ledger by kafka-consumer-perf-test, 100 B",
+        ours=partial(bench.hand.consume, READ_TOPIC),
+        other=bench.kafkas_reading,
+        goal=HAND_GOALS["consume"],
+        pairs=pairs,
+    )
 
 
 def require_room(cluster: clusters.Cluster, records: int, shell: Shell = over_ssh) -> None:
@@ -246,7 +244,7 @@ def require_room(cluster: clusters.Cluster, records: int, shell: Shell = over_ss
             )
 
 
-def here(records: int, pairs: int) -> list[Ratio]:
+def here(records: int, pairs: int) -> Iterator[Ratio]:
     try:
         cluster = clusters.load(clusters.of_stack("local"))
         require_room(cluster, records)
@@ -263,19 +261,33 @@ def main(words: list[str]) -> int:
     asked = parser.parse_args(words)
     if asked.here:
         return tell(here(asked.records, asked.pairs), asked.records)
+    with benched() as (cluster, clients):
+        described = cluster.lab.state() / "cluster.json"
+        return tell(measure(described, clients, asked.records, asked.pairs), asked.records)
+
+
+@contextlib.contextmanager
+def benched(disk: str = DISK) -> Iterator[tuple[Cluster, Path]]:
+    """A cluster of its own, with room for the runs, and where the validator's login is."""
     with new_lab() as lab:
         stack = lab.folder / "infra" / "stacks" / "local.yaml"
-        stack.write_text(re.sub(r"disk: \S+", f"disk: {DISK}", stack.read_text(encoding="utf-8")), encoding="utf-8")
+        stack.write_text(re.sub(r"disk: \S+", f"disk: {disk}", stack.read_text(encoding="utf-8")), encoding="utf-8")
         lab.kastellan("up", "--until", "hosts")
-        Cluster(lab).play("site")
-        state = lab.state()
-        found = measure(state / "cluster.json", state / "clients" / "validator", asked.records, asked.pairs)
-        return tell(found, asked.records)
+        cluster = Cluster(lab)
+        cluster.play("site")
+        yield cluster, lab.state() / "clients" / "validator"
 
 
-def tell(found: list[Ratio], records: int) -> int:
-    print(table(found, records), flush=True)
-    return write("validate", found)
+def tell(measured: Iterable[Ratio], records: int) -> int:
+    """What there is, also where a later part fails."""
+    found: list[Ratio] = []
+    try:
+        found.extend(measured)
+    finally:
+        if found:
+            print(table(found, records), flush=True)
+        code = write("validate", found)
+    return code
 
 
 if __name__ == "__main__":

@@ -154,4 +154,5 @@ def test_an_executor_that_dies_in_a_load_leaves_reservations_and_nothing_is_sent
     assert "The bulk load broke off" in words
     reserved = pq.read_table(ledger / "reservations").to_pylist()
     assert sum(row["seq_to"] - row["seq_from"] for row in reserved) == 20_000
+    assert pq.read_table(ledger / "sent").num_rows == 0, "sealed: all that is reserved is of unknown outcome"
     assert len(list(ledger.glob("claims/*"))) == 2

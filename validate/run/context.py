@@ -36,14 +36,24 @@ class Context:
     machine: str = field(default_factory=socket.gethostname)
     number: int = 0
     _spark: SparkSession | None = None
+    _sends: bool = True
+    """Whether the tasks of the session at hand may send, and so are never tried again."""
 
-    def spark(self) -> SparkSession:
-        """One session for the whole run, started when first needed: by a remote master's ledger before any load."""
+    def spark(self, *, sends: bool = False) -> SparkSession:
+        """One session for the whole run, started when first needed: by a remote master's ledger before any load.
+
+        On a cluster, where executors die, load and judgement have each their own: tasks that only read are tried again.
+        """
+        if self._spark is not None and self._sends != sends and is_remote(self.spark_master):
+            self.close()
         if self._spark is None:
             from validate import readback, session  # noqa: PLC0415  Spark's modules, only now
 
             size = max(LARGE_BYTES, int(self.records * LEDGER_BYTES)) if self.large else PACED_BYTES
-            self._spark = session.start(master=self.spark_master, size_bytes=size, jars=readback.jars(), sends=True)
+            self._sends = sends or not is_remote(self.spark_master)
+            self._spark = session.start(
+                master=self.spark_master, size_bytes=size, jars=readback.jars(), sends=self._sends
+            )
             if is_remote(self.spark_master) and session.is_open(self._spark):
                 self.folder.say(OPEN)
         return self._spark
@@ -51,7 +61,7 @@ class Context:
     def require_shared_ledger(self) -> None:
         """Told before the load: its rows are looked for when it is over."""
         if self.spark_master is not None and is_remote(self.spark_master):
-            shared.require(self.spark(), self.folder.folder("ledger"), self.spark_master)
+            shared.require(self.spark(sends=True), self.folder.folder("ledger"), self.spark_master)
 
     def close(self) -> None:
         if self._spark is not None:

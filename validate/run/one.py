@@ -14,7 +14,7 @@ from common.wait import wait_until
 from validate.faults.errors import NotHealed
 from validate.faults.ledger import FaultLedger, iso
 from validate.full import NotWritten, is_full
-from validate.run import changes, memory
+from validate.run import changes, memory, room
 from validate.run.acts import Acts
 from validate.run.checks import broke_silence, never_leaderless, not_moved, not_refused
 from validate.run.expected import Expectation
@@ -165,7 +165,7 @@ def _happen(
 ) -> Story | None:
     """The workload and the faults. What goes wrong is settled in the entry; what there is is judged all the same."""
     if scenario.workload.kind == "bulk":
-        _bulk(context, scenario, entry, place, ledger)
+        expectation.workload_died = not _bulk(context, scenario, entry, place, ledger)
         return None
     if scenario.workload.kind == "clients":
         _clients(context, scenario, entry, place, ledger, expectation)
@@ -224,28 +224,35 @@ def _clients(
         acts.undo()
 
 
-def _bulk(context: Context, scenario: Scenario, entry: Entry, place: Workplace, ledger: Path) -> None:
+def _bulk(context: Context, scenario: Scenario, entry: Entry, place: Workplace, ledger: Path) -> bool:
+    """Whether the load came to its end. What a broken one left in the log is read and judged all the same."""
     from validate.workload import bulk  # noqa: PLC0415  Spark's modules, only now
 
     topics = [{"name": topic.name, "partitions": topic.partitions} for topic in scenario.topics]
     shared = context.shared_spec(place.settings, topics)
+    given = {
+        **shared,
+        **scenario.workload.share(1),
+        "records_per_s": None,
+        "ledger": str(ledger),
+        "name": "loader",
+        "count": scenario.workload.count,
+        "seed": context.folder.seed,
+    }
+    spark = context.spark(sends=True)
     began_s = time.monotonic()
-    outcomes = bulk.load(
-        context.spark(),
-        {
-            **shared,
-            "ledger": str(ledger),
-            "name": "loader",
-            "count": scenario.workload.count,
-            "value_bytes": scenario.workload.value_bytes,
-            "seed": context.folder.seed,
-        },
-    )
+    try:
+        with room.watched(room.Room(ledger), spark.sparkContext.cancelAllJobs) as scarce:
+            outcomes = bulk.load(spark, given)
+    except bulk.BrokeOff as error:
+        _settle(entry, scarce[0] if scarce else error)
+        return False
     took_s = time.monotonic() - began_s
     total = sum(outcomes.values())
     told = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(outcomes.items()))
     entry.notes.append(f"{told} in {took_s:.1f} s: {total / took_s:,.0f} records a second, ledger included.")
     context.folder.say(f"  {entry.notes[-1]}")
+    return True
 
 
 def _judge(context: Context, scenario: Scenario, entry: Entry, place: Workplace, ledger: Path) -> None:
@@ -258,12 +265,16 @@ def _judge(context: Context, scenario: Scenario, entry: Entry, place: Workplace,
     spark = context.spark()
     shapes = [(topic.name, topic.partitions) for topic in scenario.topics]
     admin = context.cluster.client(context.cluster.admin_user)
+    began_s = time.monotonic()
     back = readback.read(spark, place.settings, shapes, ledger, admin=admin)
+    read_s = time.monotonic() - began_s
     problems = [*back.problems, *(_replicas(context, scenario, ledger) if scenario.expect.replicas else ())]
     for problem in problems:
         entry.settle("unknown", problem)
     findings = context.folder.place("findings", scenario.id)
+    began_s = time.monotonic()
     summary = judge.judge_ledger(spark, ledger, None, findings)
+    judged_s = time.monotonic() - began_s
     verdicts = context.folder.folder("verdicts")
     (verdicts / f"{scenario.id}.json").write_text(json.dumps(summary.to_json(), indent=1) + "\n", encoding="utf-8")
     entry.settle(summary.verdict)
@@ -273,6 +284,7 @@ def _judge(context: Context, scenario: Scenario, entry: Entry, place: Workplace,
     if violations:
         entry.settle("failed", "violations: " + ", ".join(f"{name} {count}" for name, count in violations.items()))
     if scenario.workload.kind == "bulk":
+        entry.notes.append(f"Read back in {read_s:.1f} s, judged in {judged_s:.1f} s.")
         _add_up(scenario, entry, summary)
     context.folder.say(f"  {summary.checked['acked']:,} acked, {summary.acked['found']:,} found, "
                        f"{summary.acked['lost']:,} lost")  # fmt: skip
@@ -283,7 +295,7 @@ def _add_up(scenario: Scenario, entry: Entry, summary: Summary) -> None:
     wanted = scenario.workload.count * len(scenario.topics)
     if summary.checked["acked"] != wanted:
         entry.settle("unknown", f"{summary.checked['acked']:,} of {wanted:,} records were acknowledged")
-    if summary.acked["found"] == wanted:
+    if summary.acked["found"] == wanted and scenario.workload.drawn_keys is None:
         entry.notes.append(f"Each of the numbers 0 to {scenario.workload.count - 1:,} was read back, in every topic.")
     for topic, sums in sorted(summary.sums.items()):
         told = (

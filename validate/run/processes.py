@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from common.errors import KastellanError
 from common.wait import wait_until
 from validate.run.folder import ROOT
+from validate.run.room import Room
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -121,6 +122,7 @@ class Workloads:
 
     def __init__(self, ledger: Path, logs: Path, shared: dict[str, Any]) -> None:
         self._ledger, self._logs, self._shared = ledger, logs, shared
+        self._room = Room(ledger)
         self.all: list[Workload] = []
 
     def start(self, kind: str, name: str, **more: Any) -> Workload:
@@ -156,10 +158,11 @@ class Workloads:
             raise WorkloadDied(f"Not ready after {READY_S:.0f} s: {names}.", details=f"Their words: {self._logs}.")
 
     def check(self) -> None:
-        """A workload that ended by itself makes the run worthless."""
+        """One that ended by itself makes the run worthless; one whose ledger lacks room is to end before that."""
         for one in self.all:
             if told := one.ended_badly:
                 raise WorkloadDied(f"A workload died: {told}.")
+        self._room.check()
 
     @property
     def all_well(self) -> bool:

@@ -6,6 +6,7 @@ Spark would run a second time refuses: its records may be on the brokers already
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 from dataclasses import asdict, replace
@@ -50,6 +51,12 @@ SENT = (
 )
 
 
+class BrokeOff(KastellanError):
+    """What became of the records that it may have sent is not known."""
+
+    exit_code = 2
+
+
 def load(spark: SparkSession, given: dict[str, Any]) -> dict[str, int]:
     """Send what a producer's spec asks for (`count` per topic) and write `reservations` and `sent`; gives the outcomes.
 
@@ -71,7 +78,8 @@ def load(spark: SparkSession, given: dict[str, Any]) -> dict[str, int]:
     try:
         rows.write.mode("append").parquet(f"{spec.ledger}/sent")
     except Exception as error:
-        raise KastellanError(
+        _seal_nothing(spec)
+        raise BrokeOff(
             "The disk is full: the bulk load broke off." if is_full(error) else "The bulk load broke off.",
             details=_first_lines(error),
             resolution="What was sent is covered by its reservations; judge it or begin again under another name.",
@@ -81,6 +89,15 @@ def load(spark: SparkSession, given: dict[str, Any]) -> dict[str, int]:
     sent = spark.read.parquet(f"{spec.ledger}/sent")
     counted = sent.filter(sent.producer.isin(list(shares))).groupBy("outcome").count().collect()
     return {row["outcome"]: row["count"] for row in counted}
+
+
+def _seal_nothing(spec: ProducerSpec) -> None:
+    """Spark takes back the rows of a job that failed. With none the ledger is whole: what is reserved is unknown."""
+    schema = arrow_schema("sent")
+    with contextlib.suppress(OSError):  # no room for that either: the judge says that `sent` is missing
+        folder = Path(spec.ledger) / "sent"
+        folder.mkdir(parents=True, exist_ok=True)
+        pq.write_table(pa.Table.from_pylist([], schema=schema), folder / f"{spec.name}-broke-off.parquet")
 
 
 def told_to_tasks(spec: ProducerSpec, master: str | None) -> dict[str, Any]:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.system.lab import Lab, copy_checkout, new_lab
+from tests.system.spark.running import STACK
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-STACK = "local-spark"
 UP_TIMEOUT_S = 600
 
 

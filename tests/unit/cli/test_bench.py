@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import ctypes
 import json
+import re
 import subprocess
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import pytest
 
 from cli import bench
-from tests.bench import certs_bench, cluster_bench, harness, modules_bench, zookeeper_bench
+from tests.bench import certs_bench, cluster_bench, harness, modules_bench, overview, zookeeper_bench
 from tests.system.kafka_cluster import Writer
 from tests.unit.validate.mock_brokers import mock_brokers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 GOALS = {
     "first site run / bare script": 3,
@@ -178,3 +180,41 @@ def test_without_a_name_nothing_is_measured_twice() -> None:
     assert set(bench.without_parts(bench.names())) == set(bench.names()) - {"certs", "modules"}
     assert bench.without_parts(["certs", "judge"]) == ["certs", "judge"]
     assert set(bench.WITHIN.values()) <= set(bench.names())
+
+
+def test_without_a_name_all_are_measured_and_told_in_one_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    called: list[str] = []
+    monkeypatch.setattr(bench, "lay_out", lambda: None)
+    monkeypatch.setattr(bench, "called", lambda file: called.append(file) or 0)  # type: ignore[func-returns-value]
+    assert bench.run(argparse.Namespace(name=None)) == 0
+    assert [Path(file).name for file in called] == [
+        *(f"{name}_bench.py" for name in bench.without_parts(bench.names())), "overview.py",
+    ]  # fmt: skip
+    called.clear()
+    assert bench.run(argparse.Namespace(name="judge")) == 0
+    assert [Path(file).name for file in called] == ["judge_bench.py"]
+
+
+def test_the_overview_is_one_file_and_one_table_with_spread_machine_and_date(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(harness, "RESULTS", tmp_path)
+    harness.write("judge", [harness.Ratio("a / b", [1.0, 2.0, 4.0], [1.0, 1.0, 3.0], 2.0, 1)])
+    harness.write("outages", [harness.Ratio("c", [5.0], [2.0], 2.5, None)])
+    (tmp_path / "nobodys.json").write_text("no json", encoding="utf-8")
+    capsys.readouterr()
+    assert overview.main() == 0
+    said = capsys.readouterr().out
+    assert "| judge | a / b | 2.00 s [1.00..4.00] | 1.00 s [1.00..3.00] | 2.00 | \u2264 1, missed |" in said
+    assert "| outages | c | 5.00 s [5.00..5.00] | 2.00 s [2.00..2.00] | 2.50 | none |" in said
+    assert re.search(r"^judge: \d{4}-\d\d-\d\d, \d+ cores \(", said, re.MULTILINE)
+    written = json.loads((tmp_path / "all.json").read_text(encoding="utf-8"))
+    assert set(written) == {"judge", "outages"}
+    assert written["judge"]["ratios"][0]["ours_s"] == [1.0, 2.0, 4.0]
+
+
+def test_the_page_of_speeds_names_every_benchmark_and_no_other() -> None:
+    page = (Path(harness.__file__).parents[2] / "docs" / "reference" / "speed.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`[a-z`, ]+`) \|", page, re.MULTILINE)
+    named = [name.strip("`") for row in rows for name in row.split(", ")]
+    assert sorted(named) == bench.names()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from pathlib import Path
@@ -13,6 +14,8 @@ from tests.bench import hand_tools, harness, validate_bench
 from tests.unit.validate.control import cluster
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from validate.cluster import Host
 
 LINE = (
@@ -101,10 +104,17 @@ def test_the_table_tells_speeds_goals_and_the_machine() -> None:
     good = harness.Ratio("ours by theirs", [4.0, 5.0, 9.0], [4.0, 4.0, 1.0], 5 / 4, 1 / 0.7)
     bad = harness.Ratio("slow by quick", [10.0], [1.0], 10.0, 1 / 0.4)
     lines = harness.table([good, bad], 2_000_000).splitlines()
-    assert lines[2] == "| ours by theirs | 400,000 | 500,000 | 0.80 | \u2265 0.70, reached |"
-    assert lines[3] == "| slow by quick | 200,000 | 2,000,000 | 0.10 | \u2265 0.40, missed |"
+    assert (
+        lines[2]
+        == "| ours by theirs | 400,000 [222,222..500,000] | 500,000 [500,000..2,000,000] | 0.80 | \u2265 0.70, reached |"
+    )
+    assert (
+        lines[3]
+        == "| slow by quick | 200,000 [200,000..200,000] | 2,000,000 [2,000,000..2,000,000] | 0.10 | \u2265 0.40, missed |"
+    )
     assert re.search(
-        r"^2,000,000 records, medians of 3 pairs in turn; \d{4}-\d\d-\d\d, \d+ cores \(.+\), [\d,]+ MiB", lines[-1]
+        r"^2,000,000 records, medians of 3 pairs in turn \[slowest..quickest\]; \d{4}-\d\d-\d\d, \d+ cores \(.+\), [\d,]+ MiB",
+        lines[-1],
     )
 
 
@@ -127,3 +137,16 @@ def test_records_and_goals_are_those_that_were_promised() -> None:
     assert {name: round(1 / goal, 2) for name, goal in validate_bench.HAND_GOALS.items()} == {
         "produce": 0.6, "consume": 0.4,
     }  # fmt: skip
+
+
+def test_what_was_measured_is_kept_when_a_later_part_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(harness, "RESULTS", tmp_path)
+
+    def measured() -> Iterator[harness.Ratio]:
+        yield harness.Ratio("first", [1.0], [1.0], 1.0, None)
+        raise SystemExit("the disk is full")
+
+    with pytest.raises(SystemExit, match="the disk is full"):
+        validate_bench.tell(measured(), 10)
+    (kept,) = json.loads((tmp_path / "validate.json").read_text(encoding="utf-8"))["ratios"]
+    assert kept["name"] == "first"

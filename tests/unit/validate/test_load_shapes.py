@@ -300,10 +300,21 @@ def test_scenarios_share_a_shape_out_to_their_writers() -> None:
     assert found.workload.shape_s == sum(x["for_s"] for x in found.workload.shape or [])
 
 
+def test_loads_of_spark_may_have_a_shape_and_clients_may_not() -> None:
+    content = yaml.safe_load((scenario.FOLDER / "load-shape.yaml").read_text(encoding="utf-8"))
+    content["expect"].pop("outage")
+    content["workload"] |= {"kind": "bulk", "count": 5, "probes": False}
+    assert scenario.parse("x", content, place="x.yaml").workload.shape_s == 30
+    content["workload"]["kind"] = "clients"
+    content["acts"] = [{"start": "reader"}]
+    with pytest.raises(UsageError, match="this can never be met") as told:
+        scenario.parse("x", content, place="x.yaml")
+    assert "are of a workload of kind paced or bulk" in told.value.details
+
+
 @pytest.mark.parametrize(("change", "message"), [
     ({"shape": [{"for_s": 1, "records_per_s": 5, "brust": 1}]}, r"unknown key 'brust'[\s\S]*'burst'"),
     ({"drawn_keys": {"count": 3, "skew": 1}}, "none of them belongs in kastellan-"),
-    ({"kind": "bulk", "count": 5}, "shape, sizes and drawn_keys are of a workload of kind paced"),
 ])  # fmt: skip
 def test_a_wrong_shape_in_a_scenario_is_told(change: dict[str, Any], message: str) -> None:
     content = yaml.safe_load((scenario.FOLDER / "load-shape.yaml").read_text(encoding="utf-8"))

@@ -295,6 +295,28 @@ def test_a_folder_that_executors_may_not_write_is_told(tmp_path: Path, monkeypat
         shared.require(spark, tmp_path, MASTER)
 
 
+@pytest.mark.parametrize(("master", "started"), [(MASTER, [True, False, True]), (None, [True]), ("local[2]", [True])])
+def test_on_a_cluster_what_judges_is_tried_again_and_what_sends_is_not(
+    master: str | None, started: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On this machine one session does for all: no executor dies alone."""
+    told: list[bool] = []
+    stopped: list[bool] = []
+
+    def start(*, sends: bool, **_: object) -> Any:
+        told.append(sends)
+        return SimpleNamespace(stop=lambda: stopped.append(sends))
+
+    monkeypatch.setattr(session, "start", start)
+    monkeypatch.setattr(session, "is_open", lambda _: False)
+    context = Context(NONE, NONE, NONE, NONE, False, False, spark_master=master)  # noqa: FBT003
+    for sends in (True, True, False, False, True):
+        context.spark(sends=sends)
+    assert told == started
+    context.close()
+    assert stopped == started
+
+
 @pytest.mark.parametrize("master", [None, "local[2]"])
 def test_tasks_of_this_machine_are_not_asked(master: str | None) -> None:
     Context(NONE, NONE, NONE, NONE, False, False, spark_master=master).require_shared_ledger()  # noqa: FBT003

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq
@@ -9,12 +10,17 @@ import pytest
 from pyspark import TaskContext
 
 from common.errors import KastellanError, UsageError
+from tests.unit.validate.mock_brokers import mock_brokers
 from validate.workload import bulk
 from validate.workload.rows import SENT
 from validate.workload.spec import ProducerSpec
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+# Of 20,000 records further on; their rows alone would be a multiple of it.
+KEPT_MOST_BYTES = 256 * 1024
 
 
 class Context:
@@ -85,3 +91,26 @@ def test_every_partition_has_one_task_and_tasks_are_even(tmp_path: Path, tasks: 
     assert all(shares)
     loads = [sum(one.share(*lane) or 0 for lane in lanes) for lanes in shares]
     assert max(loads) <= max(1200, -(-3600 // len(shares)) + 400)
+
+
+def test_a_task_keeps_nothing_of_what_it_has_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is under way and what is gathered for the next batch of rows, and no more, however long it goes on."""
+    monkeypatch.setattr(bulk, "ROWS_PER_BATCH", 1000)
+    held: list[int] = []
+    rows = 0
+    with mock_brokers(2) as brokers:
+        brokers.make_topic("two")
+        one = spec(
+            tmp_path, topics=[{"name": "two", "partitions": 2}], client={"bootstrap.servers": brokers.bootstrap},
+            count=60_000, block_records=250, waiting_records=1000, linger_ms=1,
+        )  # fmt: skip
+        tracemalloc.start()
+        try:
+            for batch in bulk._send(one, one.lanes):
+                rows += batch.num_rows
+                held.append(tracemalloc.get_traced_memory()[0])
+        finally:
+            tracemalloc.stop()
+    assert rows == 60_000
+    third = len(held) // 3
+    assert max(held[-third:]) - max(held[third:-third]) < KEPT_MOST_BYTES
