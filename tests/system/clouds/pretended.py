@@ -34,8 +34,9 @@ LOOK_UPS: dict[str, dict[str, Any]] = {
     "getAuthScope": {"id": "s", "projectId": "p"},
     "getLimitsV2": {
         "maxTotalInstances": -1, "totalInstancesUsed": 0, "maxTotalCores": -1, "totalCoresUsed": 0,
-        "maxTotalRamSize": -1, "totalRamUsed": 0,
+        "maxTotalRamSize": -1, "totalRamUsed": 0, "maxServerGroupMembers": -1,
     },
+    "getQuotasetV3": {"volumes": -1, "gigabytes": -1, "perVolumeGigabytes": -1},
 }  # fmt: skip
 
 

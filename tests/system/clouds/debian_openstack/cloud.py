@@ -49,6 +49,7 @@ class DebianOpenStack:
     def __init__(self, process: subprocess.Popen[str], upper: Path, clouds_yaml: Path) -> None:
         self.process = process
         self.upper = upper
+        self.clouds_yaml = clouds_yaml
         self.environ = {"OS_CLOUD": "test", "OS_CLIENT_CONFIG_FILE": str(clouds_yaml)}
 
     def argv(self, *words: str) -> list[str]:
