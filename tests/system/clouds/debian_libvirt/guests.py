@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 PACKAGES = (
     "libvirt-daemon-system", "libvirt-daemon", "libvirt-clients", "qemu-system-x86", "seabios", "ipxe-qemu", "iptables",
+    "dnsmasq-base",
     # what makes the image
     "qemu-utils", "syslinux", "syslinux-common", "mtools", "dosfstools", "fdisk", "e2fsprogs",
 )  # fmt: skip
