@@ -36,6 +36,13 @@ REMEDIES = {
         "The cloud does not let us in: say who you are (OS_CLOUD, AWS_PROFILE, aws:region); docs/how-to has a page for "
         "each cloud."
     ),
+    r"[Qq]uota exceeded|OverQuota|ExceedsAvailableQuota|LimitExceeded|InstanceLimit": (
+        "A quota is full: ask the cloud for more, or lower count. What was made stays, and the same command goes on."
+    ),
+    r"NetworkInUse|SubnetInUse|RouterInUse|SecurityGroupInUse|DependencyViolation|ports still in use": (
+        "Something that Pulumi does not know hangs on it, perhaps left by a call that was killed: look for it by the "
+        "stack's label (docs/how-to has a page for each cloud), remove it, then the same command goes on."
+    ),
     r"IpAddressAlreadyAllocated|InvalidIPAddress.InUse|IP address \S+ already allocated": (
         "Somebody has the address of a host already, perhaps a call that was killed: docs/how-to has a page for each "
         "cloud."

@@ -43,8 +43,10 @@ SHELL = (
     "tests/bench/certs_script.sh",
     "tests/bench/cluster_bare.sh",
     "tests/bench/hosts_bare.sh",
-    "tests/system/clouds/debian_openstack/enter.sh",
-    "tests/system/clouds/debian_openstack/install.sh",
+    "tests/system/clouds/debian_libvirt/guest.sh",
+    "tests/system/clouds/debian_libvirt/image.sh",
+    "tests/system/clouds/layers/enter.sh",
+    "tests/system/clouds/layers/install.sh",
 )
 LINTERS = (
     ("ruff", "check", "--quiet", "."),

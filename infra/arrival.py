@@ -67,7 +67,7 @@ def _arrive(props: Props) -> str:
             f"{props['name']} is there, but {props['user']}@{props['address']} does not let us in.",
             details=f"After {props['timeout_s']} s: {last[0] if last else 'no answer'}",
             resolution=(
-                "Look at its console. Is the image one with cloud-init (Debian's genericcloud is)? Does this machine"
+                "Look at its console. Is the image one with cloud-init (Debian's generic ones are)? Does this machine"
                 " reach its network, and is it within firewall.operator? Then: pulumi up --refresh."
             ),
         )

@@ -14,6 +14,7 @@ FIELDS = ("name", "address", "roles", "node_id", "host_key", "rack", "ssh_user",
 REQUIRED = ("name", "address", "roles", "host_key")
 HIGHEST_PORT = 65535
 PLAIN_KEY_PARTS = 2
+LENGTH_BYTES = 4
 
 
 def plan_listed(hosts: object) -> tuple[HostPlan, ...]:
@@ -91,9 +92,22 @@ def public_key(value: object, where: str) -> str:
 
 def _is_public_key(value: object) -> bool:
     parts = str(value).split()
+    if len(parts) < PLAIN_KEY_PARTS or len(str(value).strip().splitlines()) > 1:
+        return False
     try:
-        return len(parts) >= PLAIN_KEY_PARTS and base64.b64decode(parts[1], validate=True)[4:].startswith(
-            parts[0].encode()
-        )
+        fields = _key_fields(base64.b64decode(parts[1], validate=True))
     except ValueError:
         return False
+    return len(fields) > 1 and fields[0] == parts[0].encode()
+
+
+def _key_fields(key: bytes) -> list[bytes]:
+    """Each has its length before it; ValueError for a key that was cut off while it was copied."""
+    fields = []
+    while key:
+        end = LENGTH_BYTES + int.from_bytes(key[:LENGTH_BYTES], "big")
+        if len(key) < end:
+            raise ValueError("cut off")
+        fields.append(key[LENGTH_BYTES:end])
+        key = key[end:]
+    return fields

@@ -14,11 +14,16 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _NO_PLUGIN = r"no resource plugin|could not (find|load) plugin|failed to load plugin|error downloading plugin"
-_NO_REGION = r"No suitable endpoint|endpoint.*catalog|invalid.*region|region.*(not valid|unknown)|no such host"
+_NO_REGION = (
+    r"No suitable endpoint|endpoint.*catalog|invalid.*region|region.*(not valid|unknown)|no such host"
+    r"|dial tcp.*(refused|unreachable|timeout)"
+)
 _NO_ENTRY = (
     r"auth_url|Authentication failed|Unauthorized|\b40[13]\b|credential|InvalidClientToken|AuthFailure|ExpiredToken"
     r"|clouds\.yaml|Missing region|failed to connect|error while configuring"
 )
+# Words of a cloud that knows us and does not say, to such as us or at all.
+_KEPT = r"\b40[34]\b|Forbidden|not authorized|AccessDenied|no results"
 # Words of clouds and of Pulumi -> what is wrong, whatever was asked for.
 GENERAL = (
     (
@@ -49,8 +54,23 @@ def enter(call: Callable[[], T]) -> T:
         return call()
     except Exception as refusal:  # noqa: BLE001 - Pulumi raises it bare, whatever the reason
         words = str(refusal)
+    raise _no_entry(words)
+
+
+def told(call: Callable[[], T]) -> T | None:
+    """What a cloud may keep to itself (quotas, other people's networks): None if it does."""
+    try:
+        return call()
+    except Exception as refusal:  # noqa: BLE001 - the same
+        words = str(refusal)
+    if re.search(_KEPT, words, re.IGNORECASE):
+        return None
+    raise _no_entry(words)
+
+
+def _no_entry(words: str) -> KastellanError:
     _refuse_in_general(words)
-    raise KastellanError(
+    return KastellanError(
         "The cloud does not answer as it should.",
         details=words,
         resolution="Nothing was made. docs/how-to has a page for each cloud: what it must be told first.",
@@ -94,6 +114,16 @@ def enough(what: str, *, needed: float, limit: float, used: float) -> None:
             f"The quota has no room: {needed:.0f} more {what} are needed, {limit - used:.0f} are left.",
             details=f"{used:.0f} of {limit:.0f} are in use.",
             resolution="Nothing was made. Ask for a larger quota, remove what is not needed, or lower count.",
+        )
+
+
+def allowed(what: str, *, needed: float, limit: float) -> None:
+    """Where the cloud says how much there may be and not how much there is. A limit below zero is none."""
+    if 0 <= limit < needed:
+        raise KastellanError(
+            f"The quota is too small: the stack needs {needed:.0f} {what}, {limit:.0f} are allowed.",
+            details="Whatever else there is in the project counts too; how much that is, is not known here.",
+            resolution="Nothing was made. Ask for a larger quota, or lower count.",
         )
 
 

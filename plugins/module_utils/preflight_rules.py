@@ -34,6 +34,9 @@ DECIDED = {
     "super.users": "use kafka_super_users",
     "zookeeper.connect": "the group zookeeper or kafka_zookeeper_connect, and kafka_zookeeper_chroot decide it",
 }
+# Least that a host needs besides Java's heap: Java itself, the system, a little of the page cache.
+BESIDE_HEAP_MIB = 256
+HEAP_UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9._-]+")
 
 
@@ -262,6 +265,12 @@ def node_problems(node: dict[str, Any], wanted: dict[str, Any]) -> list[str]:
             f"{name} has {node['memory_mib']} MiB of memory, {word}_memory_min_mib is {wanted['memory_min_mib']}: "
             f"give it more, or lower {word}_heap_size and that bound."
         )
+    heap = str((wanted.get("heaps") or {}).get(name, "auto"))
+    if _heap_mib(heap) + BESIDE_HEAP_MIB > node["memory_mib"]:
+        problems.append(
+            f"{name} has {node['memory_mib']} MiB of memory, {word}_heap_size {heap} leaves less than "
+            f"{BESIDE_HEAP_MIB} MiB for all else: give it more (on a cloud, a larger flavor), or lower that."
+        )
     for folder, free_mib in node["free_mib"].items():
         if free_mib < wanted["disk_min_mib"] and not node["running"]:
             problems.append(
@@ -271,6 +280,12 @@ def node_problems(node: dict[str, Any], wanted: dict[str, Any]) -> list[str]:
     for port, owner in node["ports_taken"].items():
         problems.append(f"Port {port} of {name} is taken by {owner}: stop it, or give the listener another port.")
     return problems + _disk_problems(node, wanted)
+
+
+def _heap_mib(told: str) -> float:
+    """As Java takes it; 0 for `auto`, and for what Java itself will refuse."""
+    match = re.fullmatch(r"(\d+)([kmgt]?)", told, re.IGNORECASE)
+    return int(match[1]) * HEAP_UNITS[match[2].lower()] / 2**20 if match else 0
 
 
 def _disk_problems(node: dict[str, Any], wanted: dict[str, Any]) -> list[str]:

@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from tests.bench.harness import Ratio, compare, show, timed, write
 from tests.system.clouds.debian_openstack.cloud import debian_openstack
-from tests.system.clouds.test_debian_openstack import STACK, UP_TIMEOUT_S, Cloud
+from tests.system.clouds.on_debian import STACK, UP_TIMEOUT_S, Cloud
 from tests.system.lab import new_lab
 
 PAIRS = 3

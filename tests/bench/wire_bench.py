@@ -66,7 +66,8 @@ def measured(records: int, pairs: int) -> Iterator[Ratio]:
         places = [Path(name, kind) for kind in ("secure", "plain")]
         for place in places:
             place.mkdir()
-        secure, plain = (Bench(place, clients, records) for place in places)
+        described = cluster.lab.state() / "cluster.json"
+        secure, plain = (Bench(place, clients, records, described) for place in places)
         plain.client = unsafe
         # Their topic is made and removed by one who has a name.
         plain.admin = secure.client

@@ -1,10 +1,11 @@
 """What AWS must have before anything is made in it: what the description names, no strays. Quotas of AWS say how much
-there may be, not how much there is, so those it tells us itself.
+there may be, not how much there is: they are compared with the whole stack, the rest AWS tells us itself.
 """
 
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -13,8 +14,9 @@ import pulumi_aws as aws
 
 from common.errors import KastellanError
 from infra.known import Found, Known, refuse_smaller, refuse_strays
-from infra.lookup import ask, enter, large_enough, one_of
+from infra.lookup import allowed, ask, enter, large_enough, one_of, told
 from infra.providers.cloud import HOST_MARK, MARK
+from infra.ranges import refuse_taken_here
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,9 +24,13 @@ if TYPE_CHECKING:
     from infra.plan import CloudPlan, HostPlan, StackPlan
 
 VOLUME = "aws:ebs/volume:Volume"
+VPC = "aws:ec2/vpc:Vpc"
 MIB = 2**20
 # AWS keeps so many machines of one group apart in a zone, no more.
 MOST_APART = 7
+# Running machines of the families A, C, D, H, I, M, R, T and Z, counted by their processors.
+STANDARD = re.compile(r"(a|c|d|h|i[ms]?|m|r|t|z)\d")
+STANDARD_QUOTA = "L-1216C47A"
 STATES = ("pending", "running", "stopping", "stopped")
 
 
@@ -67,6 +73,9 @@ def look_up(plan: StackPlan, known: Known) -> FoundCloud:
         one_of("cloud.image: architecture", str(image.architecture), kind.supported_architectures)
         one_of(f"flavor {host.flavor}: zone", place.zone, _zones_with(host.flavor))
         refuse_smaller(host.name, host.disk_bytes // 2**30, known.of(VOLUME, host.name))
+    if cloud.network and not known.of(VPC, "network"):
+        refuse_taken_here(cloud.network, own_only=True)
+    _refuse_beyond_quota([kinds[host.flavor] for host in plan.hosts if STANDARD.match(host.flavor)])
     _refuse_crowd(cloud, [found.place_of(host).zone for host in plan.hosts])
     refuse_strays(cloud.label, _marked(cloud, plan.hosts), known)
     return found
@@ -119,6 +128,14 @@ def _new(cloud: CloudPlan) -> dict[str, Place]:
     ranges = ipaddress.IPv4Network(cloud.network).subnets(new_prefix=24)
     place_in = {zone: Place(zone, str(subnet)) for zone, subnet in zip(zones, ranges, strict=False)}
     return {rack: place_in[zone] for rack, zone in cloud.zones.items()} or {"": next(iter(place_in.values()))}
+
+
+def _refuse_beyond_quota(kinds: list[Any]) -> None:
+    """New accounts are allowed a few processors. Whoever may not ask is told by AWS, later."""
+    quota = told(lambda: aws.servicequotas.get_service_quota(service_code="ec2", quota_code=STANDARD_QUOTA))
+    if quota:
+        needed = sum(int(kind.default_vcpus) for kind in kinds)
+        allowed("vCPUs of standard machines", needed=needed, limit=quota.value)
 
 
 def _refuse_crowd(cloud: CloudPlan, zones: list[str]) -> None:

@@ -11,6 +11,7 @@ import pulumi
 import pulumi_libvirt as libvirt
 
 from infra.providers.cloud import data_options, machine_options, options
+from infra.providers.libvirt.preflight import ROOT_BYTES
 
 if TYPE_CHECKING:
     from infra.providers.cloud import MachineProps
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from infra.providers.libvirt.network import Network
 
 SOUND = "running"
-ROOT_BYTES = 20 * 2**30
 # The second disk that is named in a domain.
 DISK_RULE = 'KERNEL=="vdb"'
 # Locally administered addresses, as QEMU's own begin.
@@ -93,7 +93,8 @@ def network_config(props: MachineProps, network: str, gateway: str, mac: str) ->
     card: dict[str, Any] = {
         "match": {"macaddress": mac},
         "addresses": [f"{props.address}/{prefix}"],
-        "routes": [{"to": "default", "via": gateway}],
+        # Every renderer of cloud-init knows these words; `default` some learned late.
+        "routes": [{"to": "0.0.0.0/0", "via": gateway}],
     }
     if props.cloud.name_servers:
         card["nameservers"] = {"addresses": list(props.cloud.name_servers)}

@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import ipaddress
-import json
 import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pulumi
 import pulumi_libvirt as libvirt
 
 from common.errors import KastellanError
-from common.run import run
 from infra.known import Known, refuse_smaller
 from infra.lookup import enter
 from infra.quantities import format_size
+from infra.ranges import refuse_taken_here
 
 if TYPE_CHECKING:
-    from infra.plan import CloudPlan, HostPlan, StackPlan
+    from infra.plan import HostPlan, StackPlan
 
 VOLUME = "libvirt:index/volume:Volume"
 DOMAIN = "libvirt:index/domain:Domain"
 NETWORK = "libvirt:index/network:Network"
-IP_TIMEOUT_S = 20
 GIB = 2**30
+KVM = Path("/dev/kvm")
 
 
 @dataclass(frozen=True)
@@ -48,13 +48,21 @@ def look_up(plan: StackPlan, known: Known) -> FoundCloud:
             details="Neither `pulumi config` has libvirt:uri, nor the environment LIBVIRT_DEFAULT_URI.",
             resolution=f"pulumi config set libvirt:uri qemu:///system --stack {plan.name}",
         )
+    here = uri.startswith("qemu:///")
+    if here and cloud.domain_type == "kvm" and not KVM.exists():
+        raise KastellanError(
+            f"cloud.domain_type is kvm, and this machine has no {KVM}.",
+            details="Its processor does not do it, its firmware forbids it, or it is a virtual machine itself.",
+            resolution="Nothing was made. Emulation works, slowly: pulumi config set --path"
+            f" 'kastellan:cloud.domain_type' qemu --stack {plan.name}",
+        )
     node = enter(libvirt.get_node_info)
     new = [host for host in plan.hosts if not known.of(DOMAIN, host.name)]
     _refuse_overcommit(new, int(node.memory_total_kb) * 1024)
     for host in plan.hosts:
         _refuse_other_size(host, known.of(VOLUME, f"{host.name}-data"))
-    if not cloud.subnets and uri.startswith("qemu:///") and not known.of(NETWORK, "network"):
-        _refuse_overlap(cloud)
+    if not cloud.subnets and here and not known.of(NETWORK, "network"):
+        refuse_taken_here(cloud.network)
     return FoundCloud(cloud.network, cloud.subnets.get("", ""))
 
 
@@ -79,16 +87,3 @@ def _refuse_overcommit(hosts: list[HostPlan], total: int) -> None:
             details="Memory of guests is not shared.",
             resolution="Nothing was made. Lower memory or count of the groups, or name a larger machine.",
         )
-
-
-def _refuse_overlap(cloud: CloudPlan) -> None:
-    """On this machine the routes say what is taken."""
-    wanted = ipaddress.IPv4Network(cloud.network)
-    for route in json.loads(run(["ip", "-json", "-4", "route", "show"], timeout_s=IP_TIMEOUT_S) or "[]"):
-        destination = route.get("dst", "default")
-        if destination != "default" and ipaddress.IPv4Network(destination, strict=False).overlaps(wanted):
-            raise KastellanError(
-                f"The network {wanted} is in use on this machine: {destination} by {route.get('dev', 'a route')}.",
-                details="Two networks of one range cannot both be reached.",
-                resolution="Nothing was made. pulumi config set kastellan:network 10.72.0.0/24",
-            )

@@ -11,9 +11,16 @@ from common.errors import KastellanError
 from infra.lookup import NotFound
 from infra.providers.static import preflight as ssh
 from infra.providers.static.preflight import preparations, require_user
+from infra.quantities import format_size
 
 if TYPE_CHECKING:
     from infra.plan import StackPlan
+
+# A machine's own disk; it grows as it is written to.
+ROOT_BYTES = 20 * 2**30
+# Of the format qcow2.
+MARK, SIZE_AT, SIZE_BYTES = b"QFI\xfb", 24, 8
+FITTING = "Debian's generic image fits: docs/how-to/libvirt.md."
 
 __all__ = ["missing_packages", "preflight", "preparations", "require_user"]
 
@@ -34,5 +41,27 @@ def preflight(plan: StackPlan) -> None:
         raise NotFound(
             f"cloud.image: there is no file {image!r}.",
             details="For libvirt it is the path or the address of a cloud image (qcow2) with cloud-init.",
-            resolution="Nothing was made. Debian's genericcloud images fit: docs/how-to/libvirt.md.",
+            resolution=f"Nothing was made. {FITTING}",
+        )
+    if not urlsplit(image).scheme:
+        _refuse_unfit(image)
+
+
+def _refuse_unfit(image: str) -> None:
+    """By the first bytes of a qcow2: a mark, and how large its disk is. What is on it shows when it boots."""
+    with Path(image).open("rb") as file:
+        head = file.read(SIZE_AT + SIZE_BYTES)
+    if not head.startswith(MARK):
+        raise KastellanError(
+            f"cloud.image: {image!r} is no image in the format qcow2.",
+            details="An installer, a raw disk, or a download that was cut off.",
+            resolution=f"Nothing was made. {FITTING} qemu-img convert -O qcow2 makes one of another format.",
+        )
+    size = int.from_bytes(head[SIZE_AT:], "big")
+    if size > ROOT_BYTES:
+        raise KastellanError(
+            f"cloud.image: the disk of {image!r} has {format_size(size)}, a machine's root has"
+            f" {format_size(ROOT_BYTES)}.",
+            details="A disk over an image cannot be smaller than the image.",
+            resolution=f"Nothing was made. {FITTING}",
         )

@@ -10,14 +10,17 @@ import pulumi_openstack as openstack
 
 from common.errors import KastellanError
 from infra.known import Found, Known, refuse_smaller, refuse_strays
-from infra.lookup import ask, enough, enter, large_enough, one_of
+from infra.lookup import allowed, ask, enough, enter, large_enough, one_of, told
+from infra.ranges import refuse_overlap, refuse_taken_here
 
 if TYPE_CHECKING:
     from infra.plan import CloudPlan, HostPlan, StackPlan
 
 SERVER = "openstack:compute/instance:Instance"
 VOLUME = "openstack:blockstorage/volume:Volume"
-MIB = 2**20
+NETWORK = "openstack:networking/network:Network"
+MIB, GIB = 2**20, 2**30
+MEMORY = "MiB of memory"
 
 
 @dataclass(frozen=True)
@@ -43,13 +46,18 @@ def look_up(plan: StackPlan, known: Known) -> FoundCloud:
     for host in plan.hosts:
         flavor = flavors[host.flavor]
         large_enough(host.name, host.flavor, has=int(flavor.ram) * MIB, needed=host.memory_bytes)
-        refuse_smaller(host.name, host.disk_bytes // 2**30, known.of(VOLUME, host.name))
+        _refuse_unfit_image(cloud.image, image, host, flavor)
+        refuse_smaller(host.name, host.disk_bytes // GIB, known.of(VOLUME, host.name))
+    to_make = cloud.network if not known.of(NETWORK, "network") else ""
+    if to_make:
+        refuse_taken_here(to_make, own_only=True)
     refuse_strays(cloud.label, _marked(cloud, plan.hosts), known)
-    _refuse_beyond_quota([flavors[host.flavor] for host in plan.hosts if not known.of(SERVER, host.name)])
+    if new := [host for host in plan.hosts if not known.of(SERVER, host.name)]:
+        _refuse_beyond_quota(plan.hosts, new, flavors, grouped=cloud.spread != "none")
     return FoundCloud(
         image_id=str(image.id),
         flavor_ids={name: str(flavor.id) for name, flavor in flavors.items()},
-        **_network(cloud),
+        **_network(cloud, to_make),
     )
 
 
@@ -64,7 +72,26 @@ def _flavor(name: str) -> Any:
     return ask("groups.<group>.flavor", name, lambda: openstack.compute.get_flavor(name=name))
 
 
-def _network(cloud: CloudPlan) -> dict[str, str]:
+def _refuse_unfit_image(name: str, image: Any, host: HostPlan, flavor: Any) -> None:
+    """What an image says of itself. Whether it has cloud-init none says: that shows when it boots."""
+    if image.disk_format == "iso":
+        raise KastellanError(
+            f"cloud.image: {name!r} is an installer (iso), no disk that boots.",
+            details="A machine is never installed: it boots from a copy of an image with cloud-init.",
+            resolution="Nothing was made. Debian's generic and genericcloud images fit.",
+        )
+    large_enough(host.name, host.flavor, has=int(flavor.ram) * MIB, needed=int(image.min_ram_mb or 0) * MIB)
+    # A flavor without a disk of its own takes whatever the image needs.
+    if flavor.disk and flavor.disk < (image.min_disk_gb or 0):
+        raise KastellanError(
+            f"Flavor {host.flavor} is too small for {host.name}: its disk has {flavor.disk}GiB, image {name!r} needs"
+            f" {image.min_disk_gb}GiB.",
+            details="It is the disk of the system; the data has a volume of its own.",
+            resolution="Nothing was made. Name a larger flavor for the group, or another image.",
+        )
+
+
+def _network(cloud: CloudPlan, to_make: str) -> dict[str, str]:
     found: dict[str, str] = {"range": cloud.network}
     if cloud.subnets:
         name = cloud.subnets[""]
@@ -76,6 +103,11 @@ def _network(cloud: CloudPlan) -> dict[str, str]:
             "cloud.external_network", name, lambda: openstack.networking.get_network(name=name, external=True)
         )
         found["external_network_id"] = str(external.id)
+        for ident in (external.subnets or ()) if to_make else ():
+            # A router between two of one range is refused by Neutron, when half of the stack is there.
+            outside = told(lambda ident=ident: openstack.networking.get_subnet(subnet_id=ident))  # type: ignore[misc]
+            if outside and ":" not in str(outside.cidr):
+                refuse_overlap(to_make, str(outside.cidr), f"by {name}, which a router would lead to")
     return found
 
 
@@ -116,13 +148,33 @@ def _volume_id(cloud: CloudPlan, host: HostPlan) -> str:
     )
 
 
-def _refuse_beyond_quota(flavors: list[Any]) -> None:
-    if not flavors:
-        return
-    scope = enter(lambda: openstack.identity.get_auth_scope(name="kastellan"))
-    limits = enter(lambda: openstack.compute.get_limits_v2(project_id=scope.project_id))
-    enough("servers", needed=len(flavors), limit=limits.max_total_instances, used=limits.total_instances_used)
-    cores = sum(flavor.vcpus for flavor in flavors)
-    enough("cores", needed=cores, limit=limits.max_total_cores, used=limits.total_cores_used)
-    memory = sum(flavor.ram for flavor in flavors)
-    enough("MiB of memory", needed=memory, limit=limits.max_total_ram_size, used=limits.total_ram_used)
+def _refuse_beyond_quota(
+    hosts: tuple[HostPlan, ...], new: list[HostPlan], flavors: dict[str, Any], *, grouped: bool
+) -> None:
+    """What is in use Nova tells administrators alone, when asked for a project by name; others hear what is allowed,
+    which is compared with the whole stack. Cinder tells everybody what is allowed.
+    """
+    project = enter(lambda: openstack.identity.get_auth_scope(name="kastellan")).project_id
+    whole = {"servers": len(hosts), **_sizes([flavors[host.flavor] for host in hosts])}
+    more = {"servers": len(new), **_sizes([flavors[host.flavor] for host in new])}
+    members = -1.0
+    if limits := told(lambda: openstack.compute.get_limits_v2(project_id=project)):
+        enough("servers", needed=more["servers"], limit=limits.max_total_instances, used=limits.total_instances_used)
+        enough("cores", needed=more["cores"], limit=limits.max_total_cores, used=limits.total_cores_used)
+        enough(MEMORY, needed=more[MEMORY], limit=limits.max_total_ram_size, used=limits.total_ram_used)
+        members = limits.max_server_group_members
+    elif quota := told(lambda: openstack.compute.get_quota_set_v2(project_id=project)):
+        for what, limit in (("servers", quota.instances), ("cores", quota.cores), (MEMORY, quota.ram)):
+            allowed(what, needed=whole[what], limit=limit)
+        members = quota.server_group_members
+    if grouped:
+        allowed("members of a server group (cloud.spread: none does without)", needed=len(hosts), limit=members)
+    if storage := told(lambda: openstack.blockstorage.get_quotaset_v3(project_id=project)):
+        allowed("volumes", needed=len(hosts), limit=storage.volumes)
+        allowed("GiB of volumes", needed=sum(host.disk_bytes for host in hosts) / GIB, limit=storage.gigabytes)
+        largest = max(host.disk_bytes for host in hosts) / GIB
+        allowed("GiB in one volume", needed=largest, limit=storage.per_volume_gigabytes)
+
+
+def _sizes(flavors: list[Any]) -> dict[str, int]:
+    return {"cores": sum(flavor.vcpus for flavor in flavors), MEMORY: sum(flavor.ram for flavor in flavors)}

@@ -34,13 +34,16 @@ LOOK_UPS: dict[str, dict[str, Any]] = {
     "getAuthScope": {"id": "s", "projectId": "p"},
     "getLimitsV2": {
         "maxTotalInstances": -1, "totalInstancesUsed": 0, "maxTotalCores": -1, "totalCoresUsed": 0,
-        "maxTotalRamSize": -1, "totalRamUsed": 0,
+        "maxTotalRamSize": -1, "totalRamUsed": 0, "maxServerGroupMembers": -1,
     },
+    "getQuotasetV3": {"volumes": -1, "gigabytes": -1, "perVolumeGigabytes": -1},
 }  # fmt: skip
 
 
 class Store:
-    """`things` by id; `broken` and `held` are names of servers that end in ERROR, or are not done yet."""
+    """`things` by id; `broken` and `held` are names of servers that end in ERROR, or are not done yet; `bounds` are seconds
+    that the engine gave for the last deletion of a kind, 0 for none.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -63,7 +66,7 @@ class Store:
 
 
 def new_store(path: Path) -> Store:
-    write_whole(path, json.dumps({"next": 1, "things": {}, "broken": [], "held": []}))
+    write_whole(path, json.dumps({"next": 1, "things": {}, "broken": [], "held": [], "bounds": {}}))
     return Store(path)
 
 
@@ -129,6 +132,8 @@ class PretendedCloud(provider_pb2_grpc.ResourceProviderServicer):
         return provider_pb2.UpdateResponse(properties=struct({**inputs, "id": request.id}))
 
     def Delete(self, request: Any, _context: Any) -> Any:  # noqa: N802
+        kind = request.urn.split("::")[-2].rpartition(":")[2]
+        self.store.change(lambda content: content["bounds"].update({kind: request.timeout}))
         self.store.change(lambda content: content["things"].pop(request.id, None))
         return empty()
 

@@ -5,111 +5,35 @@ Machines are Nova's pretended ones: they have an address and a state, and nobody
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
+import secrets
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
-import yaml
 
-from common.wait import wait_until
-from tests.system.clouds.debian_openstack.cloud import DebianOpenStack, complaints, debian_openstack
-from tests.system.lab import Lab, mentioning, new_lab
-from tests.unit.infra.test_openstack import described
-from tools.pulumi.plugins import ensure_plugin
+from tests.system.clouds.debian_openstack.cloud import debian_openstack
+from tests.system.clouds.on_debian import STACK, Cloud
+from tests.system.lab import new_lab
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(3600)]
-STACK = "openstack"
-LABEL = "kastellan-openstack"
-UP_TIMEOUT_S = 600
-END_ORPHANS = "from cli.repair import end_orphans; print(len(end_orphans()))"
-
-
-class Cloud:
-    """A checkout whose stack `openstack` is on Debian's OpenStack."""
-
-    def __init__(self, lab: Lab, openstack: DebianOpenStack) -> None:
-        self.lab = lab
-        self.openstack = openstack
-        # What the caller's shell knows of a cloud of their own must not get in.
-        native = {name: value for name, value in lab.native_environ().items() if not name.startswith("OS_")}
-        self.environ = {**native, **openstack.environ, "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true"}
-        print(f"Plugin: {ensure_plugin('openstack', self.environ)}")
-        self.describe(4)
-        self.pulumi("stack", "init", STACK)
-
-    def describe(self, count: int, **changes: Any) -> None:
-        told = {
-            "cloud__zones": {}, "cloud__login_timeout_s": 0, "groups__broker__count": count,
-            "groups__broker__flavor": "m1.medium", "groups__broker__racks": [], **changes,
-        }  # fmt: skip
-        (self.lab.folder / f"infra/stacks/{STACK}.yaml").write_text(yaml.safe_dump(described(**told)))
-
-    def pulumi(self, *words: str, check: bool = True) -> Any:
-        done = subprocess.run(
-            self.openstack.argv("pulumi", *words, "--non-interactive"), cwd=self.lab.folder, env=self.environ,
-            capture_output=True, text=True, timeout=UP_TIMEOUT_S, check=False, stdin=subprocess.DEVNULL,
-        )  # fmt: skip
-        if check and done.returncode != 0:
-            pytest.fail(f"{words}\n{done.stdout}\n{done.stderr}\n{complaints(self.openstack.upper)}")
-        return done
-
-    def up(self, *words: str, check: bool = True) -> Any:
-        return self.pulumi("up", "--yes", "--skip-preview", "--stack", STACK, *words, check=check)
-
-    def servers(self) -> dict[str, dict[str, str]]:
-        """By name: id, status and address."""
-        found = self.openstack.ask(
-            "[[s.name, s.id, s.status, ''.join(a['addr'] for net in s.addresses.values() for a in net)]"
-            " for s in cloud.compute.servers()]"
-        )
-        assert len({name for name, *_ in found}) == len(found), found
-        return {name: {"id": ident, "status": status, "address": address} for name, ident, status, address in found}
-
-    def ids(self) -> dict[str, str]:
-        return {name: server["id"] for name, server in self.servers().items()}
-
-    def volumes(self) -> dict[str, str]:
-        return dict(self.openstack.ask("[[v.name, v.id] for v in cloud.block_storage.volumes()]"))
-
-    def attached(self) -> dict[str, list[str]]:
-        """Volume -> servers that have it."""
-        return dict(
-            self.openstack.ask(
-                "[[v.id, [a['server_id'] for a in v.attachments]] for v in cloud.block_storage.volumes()]"
-            )
-        )
-
-    def set_room(self, *, there_is: bool) -> None:
-        """Without, Nova finds no machine to put a server on, and calls that ERROR."""
-        verb = "enable" if there_is else "disable"
-        self.openstack.ask(
-            f"[cloud.compute.{verb}_service(s, s.host, s.binary).status for s in cloud.compute.services()"
-            " if s.binary == 'nova-compute']"
-        )
-
-    def kill_once(self, name: str) -> None:
-        """`pulumi up`, killed with all its processes when the server is there and the state does not know it yet."""
-        log = self.lab.folder / ".kastellan" / "killed.log"
-        argv = self.openstack.argv("pulumi", "up", "--yes", "--skip-preview", "--non-interactive", "--stack", STACK)
-        with log.open("w") as file:
-            killed = subprocess.Popen(
-                argv, cwd=self.lab.folder, env=self.environ, stdout=file, stderr=file, start_new_session=True
-            )
-        try:
-            begun = wait_until(lambda: name in self.ids(), timeout_s=UP_TIMEOUT_S)
-        finally:
-            os.killpg(killed.pid, signal.SIGKILL)
-            killed.wait()
-        assert begun, log.read_text()
-        # The plugins outlive their engine, as `./kastellan up` knows: the cloud's own is among them.
-        assert int(self.lab.run(".venv/bin/python", "-c", END_ORPHANS).stdout) > 0
-        assert wait_until(lambda: not mentioning(self.lab.folder), timeout_s=UP_TIMEOUT_S)
+LABEL = f"kastellan-{STACK}"
+# What the program gives a thing to go in; here nobody has that long.
+LONG_BOUND, SHORT_BOUND = '"delete": "10m"', '"delete": "60s"'
+# An ordinary user of a project of their own, to whom the cloud's administrator has shown an image and a flavor.
+TEAM = """
+import openstack, sys
+cloud = openstack.connect(cloud="test")
+project = cloud.identity.create_project(name="team", domain_id="default")
+cloud.identity.create_user(name="member", password=sys.argv[1], domain_id="default")
+cloud.grant_role("member", user="member", project="team")
+cloud.add_flavor_access(cloud.get_flavor("m1.medium").id, project.id)
+cloud.image.update_image(cloud.get_image("debian-12").id, visibility="public")
+"""
+# The longest label with which Neutron takes the names as tags: broker-1's has 60 letters.
+LONG_LABEL = "kastellan-team".ljust(60 - len("-broker-1"), "x")
 
 
 @pytest.fixture(scope="module")
@@ -127,6 +51,39 @@ def test_a_clean_preview_makes_nothing(cloud: Cloud) -> None:
     cloud.pulumi("preview", "--stack", STACK)
     assert cloud.servers() == {}
     assert cloud.volumes() == {}
+
+
+def test_a_range_that_lies_behind_the_way_out_is_refused(cloud: Cloud) -> None:
+    public = "cloud.network.find_network('public').id"
+    made = f"cloud.network.create_subnet(network_id={public}, name='outside', ip_version=4, cidr='10.71.0.0/16').id"
+    subnet = cloud.openstack.ask(made)
+    refused = cloud.up(check=False)
+    cloud.openstack.ask(f"cloud.network.delete_subnet('{subnet}')")
+    assert refused.returncode != 0
+    assert "The network 10.71.0.0/24 is in use by public, which a router would lead to: 10.71.0.0/16." in refused.stdout
+    assert cloud.openstack.ask("[n.name for n in cloud.network.networks()]") == ["public"]
+
+
+def test_who_is_nobody_makes_nothing(cloud: Cloud) -> None:
+    right = cloud.lab.folder / ".kastellan" / "clouds.yaml"
+    spoiled = right.with_name("spoiled.yaml")
+    right.write_text(cloud.openstack.clouds_yaml.read_text())
+    spoiled.write_text(right.read_text().replace("password: ", "password: not-"))
+    elsewhere = right.with_name("elsewhere.yaml")
+    elsewhere.write_text(right.read_text().replace(":5000/", ":5999/"))
+    nobody, entry, address = cloud.nobody, "The cloud does not let us in.", "The region, or the address of the cloud"
+    for told, said in (
+        ({}, entry),
+        ({"OS_CLOUD": "other", "OS_CLIENT_CONFIG_FILE": str(right)}, entry),
+        ({"OS_CLOUD": "test", "OS_CLIENT_CONFIG_FILE": str(spoiled)}, entry),
+        ({"OS_CLOUD": "test", "OS_CLIENT_CONFIG_FILE": str(right), "OS_REGION_NAME": "nowhere"}, address),
+        ({"OS_CLOUD": "test", "OS_CLIENT_CONFIG_FILE": str(elsewhere)}, address),
+    ):
+        refused = cloud.up(check=False, environ={**nobody, **told})
+        assert refused.returncode != 0, told
+        assert said in refused.stdout, (told, refused.stdout)
+        assert "Traceback" not in refused.stdout + refused.stderr
+    assert cloud.servers() == {}
 
 
 def test_up_makes_the_stack_and_a_second_up_nothing(cloud: Cloud) -> None:
@@ -216,6 +173,17 @@ def test_a_server_deleted_behind_our_back_comes_again_on_its_volume(cloud: Cloud
     assert {name for name in after if after[name] != before[name]} == {victim}
 
 
+def test_a_machine_made_anew_has_its_volume_and_its_address(cloud: Cloud) -> None:
+    volumes, before = cloud.volumes(), cloud.servers()
+    anew = names(5)[1]
+    cloud.up("--replace", cloud.urn_of("Instance", "broker-2"))
+    after = cloud.servers()
+    assert {name for name in after if after[name]["id"] != before[name]["id"]} == {anew}
+    assert after[anew]["address"] == before[anew]["address"]
+    assert cloud.attached()[volumes[anew]] == [after[anew]["id"]]
+    assert cloud.volumes() == volumes
+
+
 def test_a_call_killed_while_it_makes_a_machine_makes_none_twice(cloud: Cloud) -> None:
     cloud.describe(6, keep_data=False)
     cloud.kill_once(names(6)[5])
@@ -238,12 +206,84 @@ def test_names_that_are_not_there_are_refused(cloud: Cloud) -> None:
         ({"groups__broker__flavor": "m1.tiny"}, "Flavor m1.tiny is too small for broker-1"),
         ({"cloud__image": "debian-21"}, "cloud.image: the cloud has no 'debian-21'"),
         ({"cloud__external_network": "pubic"}, "the cloud has no 'pubic'"),
+        ({"cloud__zones": {"a": "nova-2"}, "groups__broker__racks": ["a"]}, "cloud.zones.a: the cloud has no 'nova-2'"),
+        ({"groups__broker__disk": "50GiB"}, "The data volume of broker-1 has 100GiB, 50GiB are asked for."),
+        ({"cloud__label": "x" * 52}, "has 61 letters, openstack takes 60"),
+        ({"cloud__keys": ["-----BEGIN OPENSSH PRIVATE KEY-----"]}, "cloud.keys[0] is no public key"),
     ):
         cloud.describe(7, keep_data=False, **changes)
         refused = cloud.up(check=False)
         assert refused.returncode != 0
         assert said in refused.stdout
     assert cloud.ids() == before
+
+
+def test_a_full_quota_is_told_before_anything_is_made(cloud: Cloud) -> None:
+    before = cloud.ids()
+    cloud.describe(7, keep_data=False)
+    for service, less, more, said in (
+        ("compute", "instances=6", "instances=-1", "The quota has no room: 1 more servers are needed, 0 are left."),
+        ("compute", "cores=13", "cores=-1", "The quota has no room: 2 more cores are needed, 1 are left."),
+        ("volume", "volumes=6", "volumes=10", "The quota is too small: the stack needs 7 volumes, 6 are allowed."),
+    ):
+        cloud.openstack.ask(f"str(cloud.set_{service}_quotas('admin', {less}))")
+        refused = cloud.up(check=False)
+        cloud.openstack.ask(f"str(cloud.set_{service}_quotas('admin', {more}))")
+        assert refused.returncode != 0
+        assert said in refused.stdout, refused.stdout
+    assert cloud.ids() == before
+
+
+def test_a_zone_that_is_there_is_used(cloud: Cloud) -> None:
+    cloud.describe(6, keep_data=False, cloud__zones={"a": "nova"}, groups__broker__racks=["a"])
+    cloud.pulumi("preview", "--stack", STACK)
+
+
+def test_a_larger_disk_grows_in_its_place(cloud: Cloud) -> None:
+    servers, volumes = cloud.ids(), cloud.volumes()
+    cloud.describe(6, keep_data=False, groups__broker__disk="101GiB")
+    cloud.up()
+    assert (cloud.ids(), cloud.volumes()) == (servers, volumes)
+    assert set(cloud.openstack.ask("[v.size for v in cloud.block_storage.volumes()]")) == {101}
+
+
+def test_an_ordinary_user_of_a_project_needs_no_more_rights(cloud: Cloud) -> None:
+    """Quotas in use, for one, Nova tells administrators only. By the variables OS_*, without a clouds.yaml."""
+    password = secrets.token_urlsafe(16)
+    cloud.openstack.run("python3", "-W", "ignore", "-c", TEAM, password)
+    team = Cloud(cloud.lab, cloud.openstack, "team")
+    team.environ = {
+        **team.nobody, "OS_AUTH_URL": "http://127.0.0.1:5000/v3", "OS_USERNAME": "member", "OS_PASSWORD": password,
+        "OS_PROJECT_NAME": "team", "OS_USER_DOMAIN_NAME": "Default", "OS_PROJECT_DOMAIN_NAME": "Default",
+        "OS_REGION_NAME": "test",
+    }  # fmt: skip
+    told = {"keep_data": False, "cloud__label": LONG_LABEL}
+    cloud.openstack.ask("str(cloud.set_compute_quotas('team', instances=1))")
+    team.describe(2, **told)
+    refused = team.up(check=False)
+    assert "The quota is too small: the stack needs 2 servers, 1 are allowed." in refused.stdout
+    team.describe(1, **told)
+    team.up()
+    team.up("--refresh", "--expect-no-changes")
+    mine = "[s.name for s in cloud.compute.servers(all_projects=True) if s.name.startswith('kastellan-team')]"
+    assert cloud.openstack.ask(mine) == [f"{LONG_LABEL}-broker-1"]
+    team.pulumi("destroy", "--yes", "--skip-preview", "--stack", "team")
+    assert cloud.openstack.ask(mine) == []
+
+
+def test_a_destroy_that_cannot_end_does_end(cloud: Cloud) -> None:
+    """What somebody else hangs on a network keeps it there: the bounds that Pulumi was given bite."""
+    cloud.describe(6, keep_data=False, groups__broker__disk="101GiB")
+    code = cloud.lab.folder / "infra/providers/cloud.py"
+    assert LONG_BOUND in code.read_text()
+    code.write_text(code.read_text().replace(LONG_BOUND, SHORT_BOUND))
+    cloud.up()  # the bounds are written into the state
+    network = f"cloud.network.find_network('{LABEL}').id"
+    port = cloud.openstack.ask(f"cloud.network.create_port(network_id={network}, name='stranger').id")
+    ended = cloud.pulumi("destroy", "--yes", "--skip-preview", "--stack", STACK, check=False)
+    cloud.openstack.ask(f"cloud.network.delete_port('{port}')")
+    assert ended.returncode != 0
+    assert cloud.servers() == {}
 
 
 def test_all_goes_in_the_end(cloud: Cloud) -> None:

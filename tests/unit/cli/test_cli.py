@@ -131,6 +131,13 @@ def test_known_words_of_programs_have_remedies() -> None:
     assert "keep_data false" in native.remedy('error: resource "urn" cannot be deleted\nbecause it is protected.')
     assert "address of a host already" in native.remedy('"type": "IpAddressAlreadyAllocated"')
     assert "OS_CLOUD" in native.remedy("error: One of 'auth_url' or 'cloud' must be specified")
+    assert "A quota is full" in native.remedy(
+        "VolumeSizeExceedsAvailableQuota: Requested volume exceeds allowed gigabytes"
+    )
+    assert "A quota is full" in native.remedy("413: Quota exceeded for cores: Requested 8, but already used 16 of 20")
+    assert "left by a call that was killed" in native.remedy(
+        '{"type": "NetworkInUse", "message": "Unable to complete"}'
+    )
     assert native.remedy("anything") == ""
 
 

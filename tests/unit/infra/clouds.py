@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import ExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 import pulumi
 from pulumi.runtime.mocks import MockMonitor
 
+from infra import ranges
 from infra.description import plan_from
 from infra.known import Known
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Sequence
 
     from pulumi.runtime.mocks import MockCallArgs, MockResourceArgs
 
@@ -67,9 +71,10 @@ class Monitor(MockMonitor):
 
 
 def run_program(
-    cloud: MockCloud, description: dict[str, Any], state: Path, *, known: Known = NONE, preview: bool = False
-) -> dict[str, Any]:
-    """The outputs of `pulumi up` (or of a preview)."""
+    cloud: MockCloud, description: dict[str, Any], state: Path, *, known: Known = NONE, preview: bool = False,
+    routes: Sequence[dict[str, str]] = (), kvm: Path = Path("/dev/null"),
+) -> dict[str, Any]:  # fmt: skip
+    """The outputs of `pulumi up` (or of a preview), on a machine with these routes and that device for virtual ones."""
     # A test before may have closed the loop of this thread; Pulumi does not make one itself.
     loop = asyncio.new_event_loop()
     # What fails is raised here. Whatever waited for it would say so again, a page each, when it is collected.
@@ -84,7 +89,12 @@ def run_program(
     def program() -> None:
         pulumi.Output.all(**build(plan, state, known=lambda _: known)).apply(seen.update)
 
-    pulumi.runtime.test(program)()  # type: ignore[no-untyped-call]  # Pulumi gives it no types
+    from infra.providers.libvirt import lookups  # noqa: PLC0415 - as above
+
+    with ExitStack() as here:
+        here.enter_context(mock.patch.object(ranges, "run", return_value=json.dumps(list(routes))))
+        here.enter_context(mock.patch.object(lookups, "KVM", kvm))
+        pulumi.runtime.test(program)()  # type: ignore[no-untyped-call]  # Pulumi gives it no types
     return seen
 
 

@@ -47,7 +47,8 @@ def cloud(**answers: Any) -> MockCloud:
         "getCallerIdentity": {"accountId": "1"},
         "getAvailabilityZones": {"names": ZONES},
         "getAmi": {"id": "ami-3", "architecture": "x86_64"},
-        "getInstanceType": {"memorySize": 8192, "supportedArchitectures": ["x86_64"]},
+        "getInstanceType": {"memorySize": 8192, "supportedArchitectures": ["x86_64"], "defaultVcpus": 2},
+        "getServiceQuota": {"value": 64.0},
         "getInstanceTypeOfferings": {"locations": ZONES},
         "getInstances": {"ids": []},
         "getNetworkInterfaces": {"ids": []},
@@ -148,6 +149,7 @@ REFUSALS: list[tuple[dict[str, Any], dict[str, Any], str, str]] = [
     ({"cloud__zones": {"a": "eu-1c", "b": "eu-1a"}}, {}, "cloud.zones.a: the cloud has no 'eu-1c'", "Did you mean"),
     ({"groups__broker__memory": "16GiB"}, {}, "Flavor m6i.large is too small for broker-1", "larger flavor"),
     ({"groups__broker__count": 17, "cloud__spread": "strict"}, {}, "9 hosts in zone eu-1b cannot be kept apart.", "spread: soft"),
+    ({}, {"getServiceQuota": {"value": 3.0}}, "the stack needs 4 vCPUs of standard machines, 3 are allowed", "larger quota"),
     ({"network": {"subnets": {"a": "subnet-1", "b": "subnet-2"}}, "cloud__zones": {}},
      {"getSubnet": lambda asked: {"id": asked["id"], "vpcId": VPCS[asked["id"]], "availabilityZone": "eu-1a", "cidrBlock": "192.0.2.0/24"}},
      "The given subnets lie in several networks.", "one VPC"),
@@ -177,6 +179,21 @@ def test_what_a_killed_call_left_is_named_and_not_made_twice(tmp_path: Path) -> 
     filters = {entry["name"]: entry["values"] for entry in dict(seen.asked)["getEbsVolumes"]["filters"]}
     # Kept volumes of hosts that are asked for no longer are nobody's strays.
     assert filters == {"tag:kastellan": ["kastellan-cloud"], "tag:kastellan-host": ["broker-1", "broker-2"]}
+
+
+def test_a_network_that_this_machine_is_part_of_is_refused(tmp_path: Path) -> None:
+    own = [{"dst": "10.71.3.0/24", "dev": "eth1", "protocol": "kernel"}]
+    seen = cloud()
+    with pytest.raises(KastellanError, match=r"The network 10\.71\.0\.0/16 is in use on this machine, by eth1"):
+        run_program(seen, described(), tmp_path, routes=own)
+    assert seen.made == {}
+
+
+def test_quotas_that_one_may_not_ask_for_and_of_other_families_stop_nobody(tmp_path: Path) -> None:
+    kept = cloud(getServiceQuota="AccessDeniedException: not authorized to perform: servicequotas:GetServiceQuota")
+    assert run_program(kept, described(), tmp_path)["hosts"]
+    few = cloud(getServiceQuota={"value": 1.0})
+    assert run_program(few, described(groups__broker__flavor="p4d.24xlarge"), tmp_path)["hosts"]
 
 
 def test_a_smaller_volume_is_refused(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from common.errors import KastellanError
 from infra.description import plan_from
 from infra.known import Known
-from infra.providers.libvirt import lookups, preflight
+from infra.providers.libvirt import preflight
 from infra.providers.libvirt.host import mac_of
 from tests.unit.infra.clouds import MockCloud, first_boot, run_program
 
@@ -46,7 +46,6 @@ def cloud(**answers: Any) -> MockCloud:
 @pytest.fixture(autouse=True)
 def _here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LIBVIRT_DEFAULT_URI", "qemu:///system")
-    monkeypatch.setattr(lookups, "run", lambda *_, **__: json.dumps(ROUTES))
 
 
 def test_a_domain_has_its_disks_its_settings_and_its_address(tmp_path: Path) -> None:
@@ -62,7 +61,7 @@ def test_a_domain_has_its_disks_its_settings_and_its_address(tmp_path: Path) -> 
     assert json.loads(settings["networkConfig"])["ethernets"]["host0"] == {
         "match": {"macaddress": mac},
         "addresses": ["10.71.0.12/24"],
-        "routes": [{"to": "default", "via": "10.71.0.1"}],
+        "routes": [{"to": "0.0.0.0/0", "via": "10.71.0.1"}],
         "nameservers": {"addresses": ["192.0.2.53"]},
     }
     assert first_boot(settings["userData"])["hostname"] == "broker-2"
@@ -92,7 +91,7 @@ def test_a_given_network_and_pool_are_used_and_none_made(tmp_path: Path) -> None
     ("changes", "answers", "said"),
     [
         ({"groups__broker__count": 5}, {}, "The machine is too small: 5 hosts need 10GiB, it has 8GiB."),
-        ({"network": "10.80.3.0/24"}, {}, "The network 10.80.3.0/24 is in use on this machine: 10.80.0.0/16 by wg0."),
+        ({"network": "10.80.3.0/24"}, {}, "The network 10.80.3.0/24 is in use on this machine, by wg0: 10.80.0.0/16."),
         ({}, {"getNodeInfo": "failed to connect: no such file"}, "The cloud does not let us in."),
     ],
 )
@@ -101,11 +100,23 @@ def test_refused_before_anything_is_made(
 ) -> None:
     seen = cloud(**answers)
     with pytest.raises(KastellanError) as refusal:
-        run_program(seen, described(**changes), tmp_path)
+        run_program(seen, described(**changes), tmp_path, routes=ROUTES)
     assert said in refusal.value.brief
     assert refusal.value.details
     assert refusal.value.resolution
     assert seen.made == {}
+
+
+def test_without_kvm_emulation_is_asked_for_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = cloud()
+    with pytest.raises(KastellanError) as refusal:
+        run_program(seen, described(), tmp_path, kvm=tmp_path / "none")
+    assert "cloud.domain_type is kvm, and this machine has no" in refusal.value.brief
+    assert "'kastellan:cloud.domain_type' qemu" in refusal.value.resolution
+    assert seen.made == {}
+    run_program(cloud(), described(cloud__domain_type="qemu"), tmp_path, kvm=tmp_path / "none")
+    monkeypatch.setenv("LIBVIRT_DEFAULT_URI", "qemu+ssh://ops@elsewhere/system")  # what it has is not seen from here
+    run_program(cloud(), described(), tmp_path, kvm=tmp_path / "none")
 
 
 def test_which_libvirt_must_be_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,10 +136,28 @@ def test_a_disk_of_another_size_is_refused(tmp_path: Path, has: int, said: str) 
     run_program(cloud(), described(), tmp_path, known=same)
 
 
-def test_an_image_that_is_no_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def image(tmp_path: Path, content: bytes) -> str:
+    path = tmp_path / "image.qcow2"
+    path.write_bytes(content)
+    return str(path)
+
+
+def qcow2(size: int) -> bytes:
+    """Its first bytes: mark, version, no backing file, bits of a cluster, size of the disk."""
+    return b"QFI\xfb" + bytes((0, 0, 0, 3)) + bytes(12) + bytes((0, 0, 0, 16)) + size.to_bytes(8, "big") + bytes(72)
+
+
+def test_an_image_that_does_not_fit_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(preflight, "missing_packages", list)
-    plan = plan_from("cloud", described(cloud__image=str(tmp_path / "none.qcow2")))
-    with pytest.raises(KastellanError, match=r"cloud\.image: there is no file"):
+    for path, said in (
+        (str(tmp_path / "none.qcow2"), "there is no file"),
+        (image(tmp_path, b""), "is no image in the format qcow2"),
+        (image(tmp_path, b"CD001" * 100), "is no image in the format qcow2"),
+    ):
+        with pytest.raises(KastellanError, match=rf"cloud\.image: .*{said}"):
+            preflight.preflight(plan_from("cloud", described(cloud__image=path)))
+    plan = plan_from("cloud", described(cloud__image=image(tmp_path, qcow2(40 * 2**30))))
+    with pytest.raises(KastellanError, match="has 40GiB, a machine's root has 20GiB"):
         preflight.preflight(plan)
-    (tmp_path / "none.qcow2").touch()
+    image(tmp_path, qcow2(2 * 2**30))
     preflight.preflight(plan)

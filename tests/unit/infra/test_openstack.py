@@ -14,11 +14,15 @@ from tests.unit.infra.clouds import OPERATOR, MockCloud, first_boot, run_program
 if TYPE_CHECKING:
     from pathlib import Path
 
-FLAVOR = {"ram": 4096, "vcpus": 2, "id": "flavor-7"}
+FLAVOR = {"ram": 4096, "vcpus": 2, "disk": 10, "id": "flavor-7"}
 LIMITS = {
     "maxTotalInstances": 10, "totalInstancesUsed": 0, "maxTotalCores": 20, "totalCoresUsed": 0,
-    "maxTotalRamSize": 51200, "totalRamUsed": 0,
+    "maxTotalRamSize": 51200, "totalRamUsed": 0, "maxServerGroupMembers": 10,
 }  # fmt: skip
+# What Nova says to whoever is no administrator, and asks for a project by name.
+KEPT = "got 403 instead: Policy doesn't allow os_compute_api:limits:other_project to be performed."
+QUOTA = {"instances": 10, "cores": 20, "ram": 51200, "serverGroupMembers": 10}
+STORAGE = {"volumes": 10, "gigabytes": 1000, "perVolumeGigabytes": -1}
 NO_VOLUME = "Your openstack_blockstorage_volume_v3 query returned no results"
 
 
@@ -53,6 +57,8 @@ def cloud(**answers: Any) -> MockCloud:
         "getVolumeV3": NO_VOLUME,
         "getAuthScope": {"projectId": "p"},
         "getLimitsV2": LIMITS,
+        "getQuotaSetV2": QUOTA,
+        "getQuotasetV3": STORAGE,
         "getNetwork": {"id": "external-1"},
         "getSubnet": {"id": "subnet-9", "cidr": "192.0.2.0/24", "networkId": "network-9"},
         "getInstanceV2": lambda asked: {"powerState": "active", "accessIpV4": address_of(asked["id"])},
@@ -170,6 +176,18 @@ REFUSALS: list[tuple[dict[str, Any], dict[str, Any], str, str]] = [
     ({}, {"getLimitsV2": {**LIMITS, "totalInstancesUsed": 9}}, "2 more servers are needed, 1 are left", "quota"),
     ({}, {"getLimitsV2": {**LIMITS, "maxTotalCores": 3}}, "4 more cores are needed, 3 are left", "quota"),
     ({}, {"getLimitsV2": {**LIMITS, "maxTotalRamSize": 4096}}, "8192 more MiB of memory are needed", "quota"),
+    ({}, {"getLimitsV2": {**LIMITS, "maxServerGroupMembers": 1}}, "the stack needs 2 members of a server group", "cloud.spread"),
+    ({}, {"getLimitsV2": KEPT, "getQuotaSetV2": {**QUOTA, "instances": 1}}, "the stack needs 2 servers, 1 are allowed", "quota"),
+    ({}, {"getLimitsV2": KEPT, "getQuotaSetV2": {**QUOTA, "cores": 3}}, "the stack needs 4 cores, 3 are allowed", "quota"),
+    ({}, {"getLimitsV2": KEPT, "getQuotaSetV2": {**QUOTA, "ram": 4096}}, "the stack needs 8192 MiB of memory", "quota"),
+    ({}, {"getQuotasetV3": {**STORAGE, "volumes": 1}}, "the stack needs 2 volumes, 1 are allowed", "quota"),
+    ({}, {"getQuotasetV3": {**STORAGE, "gigabytes": 199}}, "the stack needs 200 GiB of volumes, 199 are allowed", "quota"),
+    ({}, {"getQuotasetV3": {**STORAGE, "perVolumeGigabytes": 50}}, "the stack needs 100 GiB in one volume", "quota"),
+    ({}, {"getImage": {"id": "i", "diskFormat": "iso"}}, "cloud.image: 'debian-12' is an installer (iso)", "generic"),
+    ({}, {"getImage": {"id": "i", "minRamMb": 5000}}, "Flavor m1 is too small for broker-1: it has 4096MiB, 5000MiB", "larger"),
+    ({}, {"getImage": {"id": "i", "minDiskGb": 20}}, "its disk has 10GiB, image 'debian-12' needs 20GiB", "larger flavor"),
+    ({}, {"getNetwork": {"id": "e", "subnets": ["s"]}, "getSubnet": {"id": "s", "cidr": "10.71.0.0/16"}},
+     "The network 10.71.0.0/24 is in use by public, which a router would lead to: 10.71.0.0/16.", "kastellan:network"),
 ]  # fmt: skip
 
 
@@ -214,9 +232,41 @@ def test_a_smaller_volume_is_refused(tmp_path: Path) -> None:
         run_program(cloud(), described(), tmp_path, known=known)
 
 
+def test_a_network_that_this_machine_is_part_of_is_refused_until_it_is_made(tmp_path: Path) -> None:
+    own = [{"dst": "default", "dev": "eth0"}, {"dst": "10.71.0.0/25", "dev": "eth1", "protocol": "kernel"}]
+    with pytest.raises(KastellanError, match=r"in use on this machine, by eth1: 10\.71\.0\.0/25\."):
+        run_program(cloud(), described(), tmp_path, routes=own)
+    # A VPN's way to the very network that will be made.
+    run_program(cloud(), described(), tmp_path, routes=[{"dst": "10.71.0.0/24", "dev": "wg0", "protocol": "static"}])
+    urn = "urn:pulumi:cloud::kastellan::a$openstack:networking/network:Network::network"
+    run_program(cloud(), described(), tmp_path, known=Known({"n": {"id": "n", "urn": urn}}), routes=own)
+
+
+def test_what_a_cloud_keeps_to_itself_stops_nobody(tmp_path: Path) -> None:
+    """An ordinary user of a project: Nova's limits, and the subnets behind a way out, are for administrators."""
+    seen = cloud(
+        getLimitsV2=KEPT,
+        getQuotaSetV2=KEPT,
+        getQuotasetV3=KEPT,
+        getNetwork={"id": "external-1", "subnets": ["hidden"]},
+        getSubnet="Your query returned no results",
+    )
+    assert len(run_program(seen, described(), tmp_path)["hosts"]) == 2
+
+
+def test_other_refusals_are_told_as_what_they_are(tmp_path: Path) -> None:
+    with pytest.raises(KastellanError, match="The cloud does not answer as it should"):
+        run_program(cloud(getLimitsV2="got 503 instead: down for maintenance"), described(), tmp_path)
+
+
+def test_without_a_group_its_quota_counts_nothing(tmp_path: Path) -> None:
+    few = {"getLimitsV2": {**LIMITS, "maxServerGroupMembers": 1}}
+    assert run_program(cloud(**few), described(cloud__spread="none"), tmp_path)["hosts"]
+
+
 def test_servers_that_are_there_count_no_quota(tmp_path: Path) -> None:
     urns = [f"urn:pulumi:cloud::kastellan::a$openstack:compute/instance:Instance::broker-{n}" for n in (1, 2)]
     known = Known({urn: {"id": urn, "urn": urn} for urn in urns})
     seen = cloud(getLimitsV2={**LIMITS, "totalInstancesUsed": 10})
     run_program(seen, described(), tmp_path, known=known)
-    assert "getLimitsV2" not in [word for word, _ in seen.asked]
+    assert not {"getLimitsV2", "getQuotaSetV2", "getQuotasetV3"} & {word for word, _ in seen.asked}

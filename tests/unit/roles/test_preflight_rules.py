@@ -225,6 +225,18 @@ def test_a_poor_host(seen: dict[str, Any], wanted: dict[str, Any]) -> None:
     ]
 
 
+@pytest.mark.parametrize("heap", ["4g", "4096M", "3900m", "4194304k", "4294967296"])
+def test_a_heap_that_its_host_has_no_memory_for(seen: dict[str, Any], wanted: dict[str, Any], heap: str) -> None:
+    seen["memory_mib"] = 3920  # what is left of a flavor of 4 GiB
+    (said,) = node_problems(seen, {**wanted, "heaps": {"broker-1": heap, "broker-2": "1m"}})
+    assert said == (
+        f"broker-1 has 3920 MiB of memory, kafka_heap_size {heap} leaves less than 256 MiB for all else: give it more (on a "
+        "cloud, a larger flavor), or lower that."
+    )
+    for fits in ("3g", "auto", "x"):
+        assert node_problems(seen, {**wanted, "heaps": {"broker-1": fits, "broker-2": "9t"}}) == []
+
+
 def test_clocks_may_differ_by_what_certificates_are_backdated() -> None:
     defaults = yaml.safe_load((ROOT / "roles/kafka/defaults/main.yml").read_text(encoding="utf-8"))
     assert defaults["kafka_clock_skew_max_s"] == BACKDATING.total_seconds()
