@@ -6,11 +6,12 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.cimpl import NewTopic
 
 from common.errors import UsageError
 from common.wait import wait_until
+from validate import groups
 from validate.admin import ANSWER_S, admin_client
 from validate.quorum import ClusterSilent
 
@@ -161,12 +162,8 @@ class Workplace:
             raise told[0]
 
     def _try_group(self, group: str, topic: str) -> None:
-        """A commit of nothing tells whether the group may be read, and leaves a group that can be described."""
-        asked = [ConsumerGroupTopicPartitions(group, [TopicPartition(topic, 0, 0)])]
-        future = self._client.alter_consumer_group_offsets(asked, request_timeout=ANSWER_S)[group]
-        self._done(future.result, "Read", "Group", group)
-        found = self._client.describe_consumer_groups([group], request_timeout=ANSWER_S)
-        self._done(found[group].result, "Describe", "Group", group)
+        if right := groups.lacking_right(self.settings, group, topic, ANSWER_S):
+            raise self._missing(right, "Group", group)
         self.remove_group(group)
 
     def remove(self, names: Sequence[str]) -> None:
@@ -205,8 +202,8 @@ class Workplace:
 
     def remove_group(self, group: str) -> None:
         """What a run leaves of its groups is of no use to anybody; that it cannot be removed is no reason to fail."""
-        with suppress(KafkaException):
-            self._client.delete_consumer_groups([group], request_timeout=ANSWER_S)[group].result()
+        with suppress(ClusterSilent):
+            groups.remove(self.settings, group, ANSWER_S)
 
     def _shapes(self, names: Sequence[str]) -> dict[str, tuple[int, int]]:
         found = self._client.list_topics(timeout=ANSWER_S).topics

@@ -13,6 +13,7 @@ from confluent_kafka.admin import AdminClient
 
 from common.errors import UsageError
 from common.files import write_whole
+from validate import groups
 from validate.admin import ANSWER_S
 from validate.scenario import Topic
 from validate.workload import journal
@@ -119,24 +120,20 @@ def check_read(bench: Bench, group: str) -> None:
 
 def check_group(bench: Bench, group: str, *, instance_id: str | None, join: bool, back: bool = False) -> None:
     """Nobody is pushed out of a group by accident."""
-    admin = AdminClient({**COMMON, **bench.place.settings}, logger=SILENT)
-    try:
-        told = admin.describe_consumer_groups([group], request_timeout=ANSWER_S)[group].result()
-    except KafkaException:
-        return  # a group that nobody has heard of has no members
-    refuse_members(group, list(told.members), instance_id=instance_id, join=join, back=back)
+    told = groups.members(bench.place.settings, group, ANSWER_S)
+    refuse_members(group, told, instance_id=instance_id, join=join, back=back)
 
 
 def refuse_members(
-    group: str, members: Sequence[Any], *, instance_id: str | None, join: bool, back: bool = False
+    group: str, members: Sequence[dict[str, Any]], *, instance_id: str | None, join: bool, back: bool = False
 ) -> None:
     """A group counts who died without a word until its session is over: only the user can know that with `back`."""
-    owner = next((m for m in members if instance_id is not None and m.group_instance_id == instance_id), None)
+    owner = next((m for m in members if instance_id is not None and m["group_instance_id"] == instance_id), None)
     others = [m for m in members if m is not owner]
     if owner is not None and not back:
         raise UsageError(
             f"Group {group} has a living member with the instance id {instance_id!r}.",
-            details=f"It is {owner.client_id} on {owner.host}; two owners of one name would fence each other off.",
+            details=f"It is {owner['client_id']} on {owner['client_host']}; two of one name fence each other off.",
             resolution="End it first, or take another --instance-id; if it is dead, --return comes back in its place.",
         )
     if others and not join:

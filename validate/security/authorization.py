@@ -151,7 +151,7 @@ def topic_describe(scene: Scene, see: Evidence) -> None:
 def topic_create_delete(scene: Scene, see: Evidence) -> None:
     doomed = f"{PREFIX}doomed"
     scene.stage.add_topic(doomed)
-    both(scene, see, requests.create(f"{PREFIX}other"), requests.delete(doomed))
+    both(scene, see, requests.create(f"{PREFIX}other"), requests.delete(doomed), host=scene.stage.ruler())
 
 
 @check(
@@ -161,7 +161,7 @@ def topic_create_delete(scene: Scene, see: Evidence) -> None:
 def topic_alter(scene: Scene, see: Evidence) -> None:
     alter = requests.alter_configs(requests.TOPIC_CONFIG, TOPIC, "retention.ms", "3600000")
     describe = requests.describe_configs(requests.TOPIC_CONFIG, TOPIC)
-    both(scene, see, requests.partitions(TOPIC, 2), alter, describe)
+    both(scene, see, requests.partitions(TOPIC, 2), alter, describe, host=scene.stage.ruler())
     both(scene, see, requests.delete_records(TOPIC), host=scene.stage.home())
 
 
@@ -208,7 +208,7 @@ def cluster(scene: Scene, see: Evidence) -> None:
         requests.alter_configs(requests.BROKER_CONFIG, node, "log.cleaner.threads", "1"), requests.describe_acls(),
         requests.log_dirs(), requests.describe_configs(requests.BROKER_CONFIG, node), fine=fine,
     )  # fmt: skip
-    with scene.stage.session(DENIED) as session:
+    with scene.stage.session(DENIED, scene.stage.ruler()) as session:
         codes = asked(session, requests.create(f"sec{PREFIX}any"))
     see.expect(refused(codes), f"{DENIED}: CreateTopics of any name: {said(codes)}")
 

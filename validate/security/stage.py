@@ -79,13 +79,16 @@ class Stage:
         self.scene = scene
         self.passwords: dict[str, str] = {}
 
-    @property
-    def admin(self) -> Session:
+    def ruler(self) -> Host | None:
         """KRaft forwards to the controller from any broker; with ZooKeeper the controlling broker has to be asked."""
         if self.scene.cluster.mode == "kraft":
-            return self.scene.admin()
+            return None
         told = self.scene.admin().ask(MetadataRequest(topics=[], allow_auto_topic_creation=False), 9)
-        return self.scene.admin(self.scene.cluster.host_of(told.controller_id))
+        return self.scene.cluster.host_of(told.controller_id)
+
+    @property
+    def admin(self) -> Session:
+        return self.scene.admin(self.ruler())
 
     def build(self) -> None:
         self.clear()

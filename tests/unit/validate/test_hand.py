@@ -208,7 +208,7 @@ def test_a_rate_is_of_the_time_in_which_it_worked() -> None:
 
 
 def member(instance_id: str | None) -> Any:
-    return SimpleNamespace(group_instance_id=instance_id, client_id="rdkafka", host="/198.18.0.1")
+    return {"group_instance_id": instance_id, "client_id": "rdkafka", "client_host": "/198.18.0.1"}
 
 
 def test_nobody_is_pushed_out_of_a_group_by_accident() -> None:

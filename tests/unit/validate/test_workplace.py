@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AclOperation  # type: ignore[attr-defined]  # it is there
+from kafka import errors
 
 from common.errors import UsageError
 from tests.unit.validate.control import cluster
-from validate import workplace
+from validate import groups, workplace
 from validate.quorum import ClusterSilent
 from validate.scenario import load
 from validate.workplace import Workplace
@@ -42,6 +43,8 @@ class Brokers:
     ) -> None:
         self._refuses, self._rights, self.there = refuses, rights, dict(there or {})
         self.removed: list[str] = []
+        self.forgotten: list[str] = []
+        self.young = 0  # how often the coordinator of a group is not there yet
 
     def _answer(self, call: str, kind: str, value: Any = None) -> Future[Any]:
         errors = {"topic": KafkaError.TOPIC_AUTHORIZATION_FAILED, "group": KafkaError.GROUP_AUTHORIZATION_FAILED}
@@ -75,20 +78,41 @@ class Brokers:
         rights = SimpleNamespace(authorized_operations=list(self._rights))
         return {name: self._answer("describe", "topic", rights) for name in [t.name for t in TOPICS]}
 
-    def alter_consumer_group_offsets(self, asked: Any, **_: Any) -> dict[str, Future[Any]]:
-        return {asked[0].group_id: self._answer("read group", "group")}
+    # Of groups another library's administrator is asked.
+    def alter_group_offsets(self, _: str, offsets: dict[Any, Any]) -> dict[Any, Any]:
+        self.young -= 1
+        code = 15 if self.young >= 0 else 30 if "read group" in self._refuses else 0
+        return dict.fromkeys(offsets, errors.for_code(code))
 
-    def describe_consumer_groups(self, groups: list[str], **_: Any) -> dict[str, Future[Any]]:
-        return {group: self._answer("describe group", "group") for group in groups}
+    def describe_groups(self, groups: list[str]) -> dict[str, Any]:
+        if "describe group" in self._refuses:
+            raise errors.GroupAuthorizationFailedError
+        return {group: {"error": None, "members": []} for group in groups}
 
-    def delete_consumer_groups(self, groups: list[str], **_: Any) -> dict[str, Future[Any]]:
-        return {group: self._answer("delete group", "group") for group in groups}
+    def delete_groups(self, groups: list[str]) -> list[tuple[str, str]]:
+        if "delete group" in self._refuses:
+            raise errors.GroupAuthorizationFailedError
+        self.forgotten += groups
+        return [(group, "OK") for group in groups]
+
+
+def answering(brokers: Any) -> Any:
+    """In place of validate.quorum.asked: without its thread and its client."""
+
+    def asked(_: Any, __: float, question: Any, *, brief: str, resolution: str) -> Any:
+        try:
+            return question(brokers)
+        except Exception as error:
+            raise ClusterSilent(brief, details=str(error), resolution=resolution) from error
+
+    return asked
 
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     def made(brokers: Any) -> Workplace:
         monkeypatch.setattr(workplace, "admin_client", lambda *_: brokers)
+        monkeypatch.setattr(groups, "asked", answering(brokers))
         monkeypatch.setattr("validate.cluster.Cluster._bundle", lambda *_: {})
         monkeypatch.setattr(workplace, "TOPIC_BOUND_S", 0.3)
         monkeypatch.setattr(workplace, "ANSWER_S", 0.3)
@@ -130,6 +154,17 @@ def test_who_may_do_all_that_is_needed_is_let_through(place: Any) -> None:
     place(Brokers("read group")).check_rights(TOPICS, None)
     # A group that stays behind is no reason to fail.
     place(Brokers("delete group")).check_rights(TOPICS, GROUP)
+
+
+def test_a_coordinator_that_is_not_there_yet_is_waited_for_and_a_group_of_the_look_is_gone(place: Any) -> None:
+    brokers = Brokers()
+    brokers.young = 1
+    place(brokers).check_rights(TOPICS, GROUP)
+    assert brokers.young < 0
+    assert brokers.forgotten == [f"{GROUP}-rights"]
+    brokers.young = 10**6
+    with pytest.raises(ClusterSilent, match="coordinator of a group does not answer"):
+        place(brokers).check_rights(TOPICS, GROUP)
 
 
 def test_topics_that_may_not_be_made_name_the_right(place: Any) -> None:

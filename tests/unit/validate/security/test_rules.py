@@ -250,8 +250,8 @@ def test_no_trace_counts_only_where_traces_would_be_seen(
 class Asker:
     """A session that remembers whose it is."""
 
-    def __init__(self, who: str) -> None:
-        self.who = who
+    def __init__(self, who: str, where: str = "") -> None:
+        self.who, self.where = who, where
 
     def __enter__(self) -> Self:
         return self
@@ -294,7 +294,7 @@ def test_what_is_refused_is_refused_without_a_name_and_from_another_host_too(
     home = cluster(tmp_path).brokers[0]
     stage = SimpleNamespace(
         session=session, clear=lambda: None, home=lambda: home, coordinator=lambda *_, **__: home,
-        add_topic=lambda _: None,
+        add_topic=lambda _: None, ruler=lambda: home,
     )  # fmt: skip
     monkeypatch.setattr(Scene, "stage", stage)
     monkeypatch.setattr(Scene, "session", nobody)
@@ -307,3 +307,32 @@ def test_what_is_refused_is_refused_without_a_name_and_from_another_host_too(
         got, seen = checked(made, number)
     assert got == verdict, seen
     assert said in seen[0]
+
+
+@pytest.mark.parametrize("number", [32, 33, 37])
+def test_what_one_broker_alone_does_with_zookeeper_is_asked_of_that_one(
+    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The others would say that they are not the controller, before they look at rights."""
+    ruler = cluster(tmp_path, 2).hosts[1]
+    asked_at: set[tuple[str, str]] = set()
+
+    def session(user: str, host: Any = None) -> Asker:
+        return Asker(user, host.name if host else "anywhere")
+
+    def asked(session: Asker, question: Any) -> list[int]:
+        asked_at.add((question.told.partition(" ")[0], session.where))
+        return DENIED if session.who == DENIED_USER or (number == 37 and session.who == OK) else ANSWERED
+
+    stage = SimpleNamespace(
+        session=session, clear=lambda: None, home=lambda: ruler, ruler=lambda: ruler, add_topic=lambda _: None
+    )
+    monkeypatch.setattr(Scene, "stage", stage)
+    monkeypatch.setattr(Scene, "admin", lambda *_: Asker("admin"))
+    monkeypatch.setattr(authorization, "asked", asked)
+    monkeypatch.setattr(authorization, "strangers", lambda *_: None)
+    with contextlib.closing(Scene(cluster(tmp_path, 2))) as made:
+        got, seen = checked(made, number)
+    assert got == "passed", seen
+    where = {place for told, place in asked_at if told in {"CreateTopics", "DeleteTopics", "CreatePartitions"}}
+    assert where == {ruler.name}

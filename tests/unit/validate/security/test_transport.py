@@ -260,7 +260,7 @@ IN_FORCE = {
     "listener.security.protocol.map": "CLIENT:SASL_SSL,MTLS:SSL,BROKER:SSL,CONTROLLER:SSL", "listeners": "CLIENT://:9092",
     "controller.listener.names": "CONTROLLER", "ssl.endpoint.identification.algorithm": "https",
     "ssl.client.auth": "required", "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-    "allow.everyone.if.no.acl.found": "false",
+    "allow.everyone.if.no.acl.found": "false", "zookeeper.ssl.endpoint.identification.algorithm": "HTTPS",
 }  # fmt: skip
 
 
