@@ -28,7 +28,9 @@ TABLE = {
     "chase-the-leader", "restart-rolling", "kill-all", "fill-disk", "freeze-log-dir", "mixed-weather",
 }  # fmt: skip
 # Of an ensemble beside the brokers; not applicable to KRaft.
-ZOOKEEPER = {"stop-one-zookeeper"}
+ZOOKEEPER = {
+    "stop-one-zookeeper", "expire-session", "isolate-one-zookeeper", "kill-one-zookeeper", "kill-two-zookeepers",
+}  # fmt: skip
 DELIVERY = {
     "acks-all-one-copy", "acks-all-three-copies", "acks-all-two-copies", "acks-all-two-killed",
     "acks-none-one-copy", "acks-none-two-copies", "acks-one-two-killed", "clean-election", "commit-after-work",
@@ -42,9 +44,7 @@ LAB = {
     "three-broker-failover", "tombstones",
 }  # fmt: skip
 # Not yet seen to come out as they say.
-UNTRIED = {
-    "expire-session", "isolate-one-zookeeper", "kill-one-zookeeper", "kill-two-zookeepers", "lazy-commits-half-second",
-}  # fmt: skip
+UNTRIED = {"lazy-commits-half-second"}
 SHAPED = {"load-shape"}
 SHAPES = {"kastellan-one": (1, 2, 2), "kastellan-three": (3, 2, 2), "kastellan-four": (4, 3, 2)}
 GOOD: dict[str, Any] = yaml.safe_load((scenarios.FOLDER / "kill-leader.yaml").read_text(encoding="utf-8"))
