@@ -53,11 +53,12 @@ class Lab:
 
     @staticmethod
     def environ(**extra: str) -> dict[str, str]:
-        """Without what a caller's own `./kastellan env` may have exported."""
+        """Without what a caller's own `./kastellan env` may have exported, and a session of Spark in this very process."""
         kept = {
             name: value
             for name, value in os.environ.items()
-            if not name.startswith(("PULUMI_", "ANSIBLE_", "KASTELLAN_")) and name != "VIRTUAL_ENV"
+            if not name.startswith(("PULUMI_", "ANSIBLE_", "KASTELLAN_", "PYSPARK_", "SPARK_"))
+            and name != "VIRTUAL_ENV"
         }
         return {**kept, **extra}
 
