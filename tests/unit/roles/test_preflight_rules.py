@@ -237,6 +237,24 @@ def test_a_heap_that_its_host_has_no_memory_for(seen: dict[str, Any], wanted: di
         assert node_problems(seen, {**wanted, "heaps": {"broker-1": fits, "broker-2": "9t"}}) == []
 
 
+def test_a_heap_that_a_running_node_has_is_not_this_rule_s_business(
+    seen: dict[str, Any], wanted: dict[str, Any]
+) -> None:
+    seen |= {"running": True, "memory_mib": 3920}
+    assert node_problems(seen, {**wanted, "heaps": {"broker-1": "3800m"}}) == []
+
+
+def test_zookeeper_s_default_heap_fits_its_least_host_whoever_says_it(
+    seen: dict[str, Any], wanted: dict[str, Any]
+) -> None:
+    defaults = yaml.safe_load((ROOT / "roles/zookeeper/defaults/main.yml").read_text(encoding="utf-8"))
+    least, heap = defaults["zookeeper_memory_min_mib"], defaults["zookeeper_heap_size"]
+    asked = {**wanted, "prefix": "zookeeper", "memory_min_mib": least, "heaps": {"broker-1": heap}}
+    assert node_problems({**seen, "memory_mib": least}, asked) == []
+    (said,) = node_problems({**seen, "memory_mib": least}, {**asked, "heaps": {"broker-1": "257m"}})
+    assert "zookeeper_heap_size 257m leaves less than 192 MiB for all else" in said
+
+
 def test_clocks_may_differ_by_what_certificates_are_backdated() -> None:
     defaults = yaml.safe_load((ROOT / "roles/kafka/defaults/main.yml").read_text(encoding="utf-8"))
     assert defaults["kafka_clock_skew_max_s"] == BACKDATING.total_seconds()
