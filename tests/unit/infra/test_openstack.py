@@ -256,7 +256,26 @@ def test_what_a_cloud_keeps_to_itself_stops_nobody(tmp_path: Path) -> None:
 
 def test_other_refusals_are_told_as_what_they_are(tmp_path: Path) -> None:
     with pytest.raises(KastellanError, match="The cloud does not answer as it should"):
-        run_program(cloud(getLimitsV2="got 503 instead: down for maintenance"), described(), tmp_path)
+        run_program(cloud(getPortIds="got 503 instead: down for maintenance"), described(), tmp_path)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "got 503 instead: down for maintenance",
+        "got 429 instead: slow down",
+        "context deadline exceeded",
+        "unrecognized data function (Invoke): openstack:compute/getQuotaSetV2:getQuotaSetV2",
+    ],
+)
+def test_a_quota_that_is_not_told_stops_nobody_whatever_the_reason(tmp_path: Path, words: str) -> None:
+    seen = cloud(getLimitsV2=words, getQuotaSetV2=words, getQuotasetV3=words)
+    assert len(run_program(seen, described(), tmp_path)["hosts"]) == 2
+
+
+def test_a_plugin_that_is_not_there_is_told_with_any_question(tmp_path: Path) -> None:
+    with pytest.raises(KastellanError, match="plugin for this cloud is not there"):
+        run_program(cloud(getLimitsV2="no resource plugin 'pulumi-resource-openstack' found"), described(), tmp_path)
 
 
 def test_without_a_group_its_quota_counts_nothing(tmp_path: Path) -> None:
