@@ -69,6 +69,14 @@ def test_a_domain_has_its_disks_its_settings_and_its_address(tmp_path: Path) -> 
     assert seen.made["Network network"]["dhcp"] == {"enabled": False}
 
 
+def test_words_for_the_first_boot_remake_no_guest_s_settings(tmp_path: Path) -> None:
+    seen = cloud()
+    run_program(seen, described(), tmp_path)
+    settings = seen.requests["CloudInitDisk broker-1"]
+    assert list(settings.ignoreChanges) == ["userData", "networkConfig"]
+    assert set(settings.ignoreChanges) <= seen.made["CloudInitDisk broker-1"].keys()
+
+
 def test_emulation_is_asked_for_by_name(tmp_path: Path) -> None:
     """A machine may offer KVM that does not work; QEMU alone always does."""
     seen = cloud()
