@@ -21,6 +21,7 @@ VOLUME = "openstack:blockstorage/volume:Volume"
 NETWORK = "openstack:networking/network:Network"
 MIB, GIB = 2**20, 2**30
 MEMORY = "MiB of memory"
+NO_LIMIT = -1.0
 
 
 @dataclass(frozen=True)
@@ -157,7 +158,7 @@ def _refuse_beyond_quota(
     project = enter(lambda: openstack.identity.get_auth_scope(name="kastellan")).project_id
     whole = {"servers": len(hosts), **_sizes([flavors[host.flavor] for host in hosts])}
     more = {"servers": len(new), **_sizes([flavors[host.flavor] for host in new])}
-    members = -1.0
+    members = NO_LIMIT
     if limits := told(lambda: openstack.compute.get_limits_v2(project_id=project)):
         enough("servers", needed=more["servers"], limit=limits.max_total_instances, used=limits.total_instances_used)
         enough("cores", needed=more["cores"], limit=limits.max_total_cores, used=limits.total_cores_used)
@@ -168,12 +169,14 @@ def _refuse_beyond_quota(
             allowed(what, needed=whole[what], limit=limit)
         members = quota.server_group_members
     if grouped:
+        # Clouds that are older than a bound do not send it, which arrives as 0.
+        members = members or NO_LIMIT
         allowed("members of a server group (cloud.spread: none does without)", needed=len(hosts), limit=members)
     if storage := told(lambda: openstack.blockstorage.get_quotaset_v3(project_id=project)):
         allowed("volumes", needed=len(hosts), limit=storage.volumes)
         allowed("GiB of volumes", needed=sum(host.disk_bytes for host in hosts) / GIB, limit=storage.gigabytes)
         largest = max(host.disk_bytes for host in hosts) / GIB
-        allowed("GiB in one volume", needed=largest, limit=storage.per_volume_gigabytes)
+        allowed("GiB in one volume", needed=largest, limit=storage.per_volume_gigabytes or NO_LIMIT)
 
 
 def _sizes(flavors: list[Any]) -> dict[str, int]:

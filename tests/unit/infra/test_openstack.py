@@ -273,6 +273,19 @@ def test_a_quota_that_is_not_told_stops_nobody_whatever_the_reason(tmp_path: Pat
     assert len(run_program(seen, described(), tmp_path)["hosts"]) == 2
 
 
+@pytest.mark.parametrize("untold", [0, None])
+def test_a_bound_that_old_clouds_do_not_send_is_none(tmp_path: Path, untold: int | None) -> None:
+    """Members of a server group and the size of one volume: what was not sent arrives as 0."""
+    answers = {
+        "getLimitsV2": {**LIMITS, "maxServerGroupMembers": untold},
+        "getQuotasetV3": {**STORAGE, "perVolumeGigabytes": untold},
+    }
+    assert len(run_program(cloud(**answers), described(), tmp_path)["hosts"]) == 2
+    answers["getLimitsV2"] = KEPT
+    answers["getQuotaSetV2"] = {**QUOTA, "serverGroupMembers": untold}
+    assert len(run_program(cloud(**answers), described(), tmp_path)["hosts"]) == 2
+
+
 def test_a_plugin_that_is_not_there_is_told_with_any_question(tmp_path: Path) -> None:
     with pytest.raises(KastellanError, match="plugin for this cloud is not there"):
         run_program(cloud(getLimitsV2="no resource plugin 'pulumi-resource-openstack' found"), described(), tmp_path)
