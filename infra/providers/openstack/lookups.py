@@ -17,11 +17,14 @@ if TYPE_CHECKING:
     from infra.plan import CloudPlan, HostPlan, StackPlan
 
 SERVER = "openstack:compute/instance:Instance"
+PORT = "openstack:networking/port:Port"
 VOLUME = "openstack:blockstorage/volume:Volume"
 NETWORK = "openstack:networking/network:Network"
 MIB, GIB = 2**20, 2**30
 MEMORY = "MiB of memory"
 NO_LIMIT = -1.0
+# Ports bear the name as a tag, and Neutron took no longer ones for years.
+LONGEST_TAG = 60
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,7 @@ class FoundCloud:
 
 def look_up(plan: StackPlan, known: Known) -> FoundCloud:
     cloud = _cloud(plan)
+    _refuse_long_names([f"{cloud.label}-{host.name}" for host in plan.hosts if not known.of(PORT, host.name)])
     zones = enter(lambda: openstack.compute.get_availability_zones(state="available"))
     for rack, zone in cloud.zones.items():
         one_of(f"cloud.zones.{rack}", zone, zones.names)
@@ -66,6 +70,16 @@ def _cloud(plan: StackPlan) -> CloudPlan:
     if plan.cloud is None:
         raise TypeError(plan.provider)  # the description cannot do that
     return plan.cloud
+
+
+def _refuse_long_names(names: list[str]) -> None:
+    for name in names:
+        if len(name) > LONGEST_TAG:
+            raise KastellanError(
+                f"The name {name} has {len(name)} letters, a port's tag takes {LONGEST_TAG}.",
+                details="It is made of cloud.label, prefix and number; newer versions of Neutron take longer ones.",
+                resolution="Nothing was made. Set a shorter cloud.label or prefix.",
+            )
 
 
 def _flavor(name: str) -> Any:

@@ -225,6 +225,17 @@ def test_two_volumes_of_one_name_are_no_answer(tmp_path: Path) -> None:
         run_program(seen, described(), tmp_path)
 
 
+def test_a_name_that_neutron_may_not_take_is_refused_until_it_is_there(tmp_path: Path) -> None:
+    longest = described(cloud__label="x" * 51, cloud__tags={"Name": "a tag like any other", "aws:x": "here"})
+    run_program(cloud(), longest, tmp_path)
+    seen, long = cloud(), described(cloud__label="x" * 52)
+    with pytest.raises(KastellanError, match=r"x-broker-1 has 61 letters, a port's tag takes 60"):
+        run_program(seen, long, tmp_path)
+    assert seen.made == {}
+    urns = [f"urn:pulumi:cloud::kastellan::a$openstack:networking/port:Port::broker-{n}" for n in (1, 2)]
+    run_program(cloud(), long, tmp_path, known=Known({urn: {"id": urn, "urn": urn} for urn in urns}))
+
+
 def test_a_smaller_volume_is_refused(tmp_path: Path) -> None:
     urn = "urn:pulumi:cloud::kastellan::a$openstack:blockstorage/volume:Volume::broker-1"
     known = Known({"v": {"id": "v", "urn": urn, "outputs": {"size": 200.0}}})
