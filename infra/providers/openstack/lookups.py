@@ -51,7 +51,8 @@ def look_up(plan: StackPlan, known: Known) -> FoundCloud:
     for host in plan.hosts:
         flavor = flavors[host.flavor]
         large_enough(host.name, host.flavor, has=int(flavor.ram) * MIB, needed=host.memory_bytes)
-        _refuse_unfit_image(cloud.image, image, host, flavor)
+        if not known.of(SERVER, host.name):  # a newer image is for servers that are made from then on
+            _refuse_unfit_image(cloud.image, image, host, flavor)
         refuse_smaller(host.name, host.disk_bytes // GIB, known.of(VOLUME, host.name))
     to_make = cloud.network if not known.of(NETWORK, "network") else ""
     if to_make:

@@ -253,6 +253,15 @@ def test_a_network_that_this_machine_is_part_of_is_refused_until_it_is_made(tmp_
     run_program(cloud(), described(), tmp_path, known=Known({"n": {"id": "n", "urn": urn}}), routes=own)
 
 
+def test_a_newer_image_must_fit_new_servers_alone(tmp_path: Path) -> None:
+    urns = [f"urn:pulumi:cloud::kastellan::a$openstack:compute/instance:Instance::broker-{n}" for n in (1, 2)]
+    known = Known({urn: {"id": urn, "urn": urn} for urn in urns})
+    newer = {"getImage": {"id": "i", "minRamMb": 5000, "minDiskGb": 20}}
+    assert len(run_program(cloud(**newer), described(), tmp_path, known=known)["hosts"]) == 2
+    with pytest.raises(KastellanError, match="Flavor m1 is too small for broker-3"):
+        run_program(cloud(**newer), described(groups__broker__count=3), tmp_path, known=known)
+
+
 def test_what_a_cloud_keeps_to_itself_stops_nobody(tmp_path: Path) -> None:
     """An ordinary user of a project: Nova's limits, and the subnets behind a way out, are for administrators."""
     seen = cloud(
