@@ -169,3 +169,16 @@ def test_an_image_that_does_not_fit_is_named(tmp_path: Path, monkeypatch: pytest
         preflight.preflight(plan)
     image(tmp_path, qcow2(2 * 2**30))
     preflight.preflight(plan)
+
+
+def test_an_image_that_is_not_ours_to_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(preflight, "missing_packages", list)
+    path = image(tmp_path, qcow2(2**30))
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(13, "Permission denied", path)  # root, as whom tests may run, is refused nothing
+
+    monkeypatch.setattr("pathlib.Path.open", refuse)
+    with pytest.raises(KastellanError, match=r"cloud\.image: .* cannot be read") as refusal:
+        preflight.preflight(plan_from("cloud", described(cloud__image=path)))
+    assert path in refusal.value.details
