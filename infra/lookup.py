@@ -31,8 +31,8 @@ GENERAL = (
     ),
     (
         _NO_REGION,
-        "The region, or the address of the cloud, does not exist.",
-        "Mend it (OS_REGION_NAME, AWS_REGION, pulumi config set): docs/how-to has a page for each cloud.",
+        "The region, or the address of the cloud, does not exist or does not answer.",
+        "See that it is right (OS_REGION_NAME, AWS_REGION, libvirt:uri): docs/how-to has a page for each cloud.",
     ),
     (
         _NO_ENTRY,
