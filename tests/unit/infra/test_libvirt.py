@@ -124,8 +124,12 @@ def test_without_kvm_emulation_is_asked_for_by_name(tmp_path: Path, monkeypatch:
     assert "'kastellan:cloud.domain_type' qemu" in refusal.value.resolution
     assert seen.made == {}
     run_program(cloud(), described(cloud__domain_type="qemu"), tmp_path, kvm=tmp_path / "none")
-    monkeypatch.setenv("LIBVIRT_DEFAULT_URI", "qemu+ssh://ops@elsewhere/system")  # what it has is not seen from here
-    run_program(cloud(), described(), tmp_path, kvm=tmp_path / "none")
+    urns = [f"urn:pulumi:cloud::kastellan::a$libvirt:index/domain:Domain::broker-{n}" for n in (1, 2)]
+    there = Known({urn: {"id": urn, "urn": urn} for urn in urns})
+    run_program(cloud(), described(), tmp_path, kvm=tmp_path / "none", known=there)  # they were made somehow
+    for elsewhere in ("qemu+ssh://ops@elsewhere/system", "qemu:///system?socket=/srv/root/run/libvirt/libvirt-sock"):
+        monkeypatch.setenv("LIBVIRT_DEFAULT_URI", elsewhere)  # what it has is not seen from here
+        run_program(cloud(), described(), tmp_path, kvm=tmp_path / "none")
 
 
 def test_which_libvirt_must_be_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
