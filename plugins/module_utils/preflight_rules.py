@@ -266,7 +266,7 @@ def node_problems(node: dict[str, Any], wanted: dict[str, Any]) -> list[str]:
             f"{name} has {node['memory_mib']} MiB of memory, {word}_memory_min_mib is {wanted['memory_min_mib']}: "
             f"give it more, or lower {word}_heap_size and that bound."
         )
-    heap = str((wanted.get("heaps") or {}).get(name, "auto"))
+    heap = node.get("heap") or "auto"
     if _heap_mib(heap) + BESIDE_HEAP_MIB[word] > node["memory_mib"] and not node["running"]:
         problems.append(
             f"{name} has {node['memory_mib']} MiB of memory, {word}_heap_size {heap} leaves less than "
