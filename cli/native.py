@@ -36,7 +36,7 @@ REMEDIES = {
         "The cloud does not let us in: say who you are (OS_CLOUD, AWS_PROFILE, aws:region); docs/how-to has a page for "
         "each cloud."
     ),
-    r"[Qq]uota exceeded|OverQuota|ExceedsAvailableQuota|LimitExceeded|InstanceLimit": (
+    r"[Qq]uota exceeded|OverQuota|ExceedsAvailableQuota|(?<!Request)LimitExceeded|InstanceLimit": (
         "A quota is full: ask the cloud for more, or lower count. What was made stays, and the same command goes on."
     ),
     r"NetworkInUse|SubnetInUse|RouterInUse|SecurityGroupInUse|DependencyViolation|ports still in use": (

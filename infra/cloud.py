@@ -37,11 +37,11 @@ ZOOKEEPER_PORTS = (2182, 2888, 3888)
 LOGIN_TIMEOUT_S = 600
 LARGEST_RANGE, SMALLEST_RANGE = 16, 24
 LONGEST_NAME = 63
-# Ports bear the name as a tag, and Neutron took no longer ones for years.
-LONGEST_NAMES = {"openstack": 60}
-# Of a tag: name and value. AWS counts ours among the most that it takes, and begins its own with a word of its own.
+# Of a tag: name and value. AWS counts ours among the most that it takes.
 LONGEST_TAG_NAME, LONGEST_TAG, MOST_TAGS = 127, 255, 40
-OWN_TAGS = ("kastellan", "kastellan-host", "Name")
+OWN_TAGS = ("kastellan", "kastellan-host")
+# On AWS names are a tag, and AWS's own tags begin with a word of its own.
+AWS_NAME, AWS_TAGS = "Name", "aws:"
 # A cloud's own devices (gateway, address servers) live below; AWS keeps .1 to .3 in any subnet.
 LEAST_ADDRESS = 10
 HIGHEST_PORT = 65535
@@ -59,7 +59,7 @@ def plan_cloud(provider: str, stack: str, description: Mapping[str, Any]) -> Clo
         image=_word(told.get("image"), "cloud.image", "debian-12"),
         label=_label(told.get("label", f"kastellan-{stack}")),
         keys=tuple(public_key(key, f"cloud.keys[{at}]") for at, key in enumerate(_list(told, "keys"))),
-        tags=_tags(_fields(told.get("tags"), "cloud.tags", None)),
+        tags=_tags(provider, _fields(told.get("tags"), "cloud.tags", None)),
         login_timeout_s=_seconds(told.get("login_timeout_s", LOGIN_TIMEOUT_S)),
         keep_data=_truth(description.get("keep_data", True), "keep_data"),
         volume_type=_optional(told, "volume_type", "ssd"),
@@ -91,10 +91,9 @@ def check_cloud_hosts(provider: str, cloud: CloudPlan, hosts: Sequence[HostPlan]
     """Rules over the hosts that only clouds have."""
     for host in hosts:
         name = f"{cloud.label}-{host.name}"
-        longest = LONGEST_NAMES.get(provider, LONGEST_NAME)
-        if len(name) > longest:
+        if len(name) > LONGEST_NAME:
             raise ValueError(
-                f"the name {name} has {len(name)} letters, {provider} takes {longest}: set a shorter cloud.label or"
+                f"the name {name} has {len(name)} letters, a cloud takes {LONGEST_NAME}: set a shorter cloud.label or"
                 " prefix"
             )
         if host.address_index < LEAST_ADDRESS:
@@ -220,10 +219,10 @@ def _fields(value: object, where: str, known: Iterable[str] | None) -> dict[str,
     return value
 
 
-def _tags(told: Mapping[str, Any]) -> dict[str, str]:
+def _tags(provider: str, told: Mapping[str, Any]) -> dict[str, str]:
     tags = {str(name): str(value) for name, value in told.items()}
     for name, value in tags.items():
-        if name in OWN_TAGS or name.lower().startswith("aws:"):
+        if name in OWN_TAGS or (provider == "aws" and (name == AWS_NAME or name.lower().startswith(AWS_TAGS))):
             raise ValueError(f"cloud.tags.{name} is a tag that is set already: call yours otherwise, e.g. team")
         if not 0 < len(name) <= LONGEST_TAG_NAME or len(value) > LONGEST_TAG:
             raise ValueError(

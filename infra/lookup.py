@@ -22,8 +22,6 @@ _NO_ENTRY = (
     r"auth_url|Authentication failed|Unauthorized|\b40[13]\b|credential|InvalidClientToken|AuthFailure|ExpiredToken"
     r"|clouds\.yaml|Missing region|failed to connect|error while configuring"
 )
-# Words of a cloud that knows us and does not say, to such as us or at all.
-_KEPT = r"\b40[34]\b|Forbidden|not authorized|AccessDenied|no results"
 # Words of clouds and of Pulumi -> what is wrong, whatever was asked for.
 GENERAL = (
     (
@@ -33,8 +31,8 @@ GENERAL = (
     ),
     (
         _NO_REGION,
-        "The region, or the address of the cloud, does not exist.",
-        "Mend it (OS_REGION_NAME, AWS_REGION, pulumi config set): docs/how-to has a page for each cloud.",
+        "The region, or the address of the cloud, does not exist or does not answer.",
+        "See that it is right (OS_REGION_NAME, AWS_REGION, libvirt:uri): docs/how-to has a page for each cloud.",
     ),
     (
         _NO_ENTRY,
@@ -58,14 +56,16 @@ def enter(call: Callable[[], T]) -> T:
 
 
 def told(call: Callable[[], T]) -> T | None:
-    """What a cloud may keep to itself (quotas, other people's networks): None if it does."""
+    """What is good to know and no more (quotas, other people's networks): None if the cloud keeps it to itself, has no
+    time for it now, or is not asked by an older plugin. Whether it lets us in was asked before.
+    """
     try:
         return call()
     except Exception as refusal:  # noqa: BLE001 - the same
         words = str(refusal)
-    if re.search(_KEPT, words, re.IGNORECASE):
-        return None
-    raise _no_entry(words)
+    if re.search(_NO_PLUGIN, words, re.IGNORECASE):
+        raise _no_entry(words)
+    return None
 
 
 def _no_entry(words: str) -> KastellanError:

@@ -35,7 +35,8 @@ DECIDED = {
     "zookeeper.connect": "the group zookeeper or kafka_zookeeper_connect, and kafka_zookeeper_chroot decide it",
 }
 # Least that a host needs besides Java's heap: Java itself, the system, a little of the page cache.
-BESIDE_HEAP_MIB = 256
+# For ZooKeeper what zookeeper_memory_min_mib leaves beside its default heap.
+BESIDE_HEAP_MIB = {"kafka": 256, "zookeeper": 192}
 HEAP_UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9._-]+")
 
@@ -265,11 +266,11 @@ def node_problems(node: dict[str, Any], wanted: dict[str, Any]) -> list[str]:
             f"{name} has {node['memory_mib']} MiB of memory, {word}_memory_min_mib is {wanted['memory_min_mib']}: "
             f"give it more, or lower {word}_heap_size and that bound."
         )
-    heap = str((wanted.get("heaps") or {}).get(name, "auto"))
-    if _heap_mib(heap) + BESIDE_HEAP_MIB > node["memory_mib"]:
+    heap = node.get("heap") or "auto"
+    if _heap_mib(heap) + BESIDE_HEAP_MIB[word] > node["memory_mib"] and not node["running"]:
         problems.append(
             f"{name} has {node['memory_mib']} MiB of memory, {word}_heap_size {heap} leaves less than "
-            f"{BESIDE_HEAP_MIB} MiB for all else: give it more (on a cloud, a larger flavor), or lower that."
+            f"{BESIDE_HEAP_MIB[word]} MiB for all else: give it more (on a cloud, a larger flavor), or lower that."
         )
     for folder, free_mib in node["free_mib"].items():
         if free_mib < wanted["disk_min_mib"] and not node["running"]:

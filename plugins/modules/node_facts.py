@@ -24,6 +24,11 @@ options:
   manifest: {description: Path in O(install_dir) -> SHA-256., type: dict, required: true}
   ports: {description: Ports that the node is going to open., type: list, elements: int, required: true}
   unit: {description: The service that may already hold those ports., type: str, required: true}
+  heap:
+    description:
+      - What Java will be told, handed back beside the memory. Hosts may differ, and one host judges all of them; a
+        host's variable made of a role's is undefined to the others.
+    type: str
   certificate: {description: PEM file whose days left are wanted., type: path}
   more_certificates:
     description: Others beside it; the one with the fewest days counts.
@@ -60,6 +65,7 @@ SPEC: dict[str, Any] = {
     "manifest": {"type": "dict", "required": True},
     "ports": {"type": "list", "elements": "int", "required": True},
     "unit": {"type": "str", "required": True},
+    "heap": {"type": "str"},
     "certificate": {"type": "path"},
     "more_certificates": {"type": "list", "elements": "path", "default": []},
 }
@@ -77,6 +83,7 @@ def main() -> None:
             "clock_s": node_look.now_s(),
             "java_major": node_look.java_major(options["java"]),
             "memory_mib": node_look.memory_mib(),
+            "heap": options["heap"],
             "free_mib": {folder: node_look.free_mib(folder) for folder in options["data_dirs"]},
             "ports_taken": node_look.ports_taken(options["ports"], pid),
             "running": pid > 0,

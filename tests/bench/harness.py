@@ -117,7 +117,12 @@ def _java() -> str:
 
 
 def write(name: str, results: list[Ratio]) -> int:
-    """One JSON file a benchmark; the exit code says whether all goals were reached."""
+    """One JSON file a benchmark; the exit code says whether all goals were reached. Figures that are there are replaced
+    by others, never by none.
+    """
+    if not results:
+        print(f"Nothing was measured: {RESULTS / name}.json stays as it is.")
+        return 1
     RESULTS.mkdir(parents=True, exist_ok=True)
     facts = machine()
     content = {**facts, "ratios": [asdict(result) for result in results]}

@@ -11,17 +11,22 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))  # run as a file: its own folder is first on the path, the rooms are not
 
+from cli.bench import WITHIN, names  # noqa: E402
 from tests.bench import harness  # noqa: E402
 
-BENCHES = Path(__file__).parent
 ALL = "all"
 
 
 def gathered() -> dict[str, dict[str, Any]]:
     """What each benchmark wrote, by its name."""
-    names = sorted(path.name.removesuffix("_bench.py") for path in BENCHES.glob("*_bench.py"))
-    found = {name: harness.RESULTS / f"{name}.json" for name in names}
+    found = {name: harness.RESULTS / f"{name}.json" for name in names()}
     return {name: json.loads(path.read_text(encoding="utf-8")) for name, path in found.items() if path.is_file()}
+
+
+def missing(found: dict[str, dict[str, Any]]) -> list[str]:
+    """Those without a ratio, but for parts of one that has some."""
+    measured = {name for name, content in found.items() if content["ratios"]}
+    return [name for name in names() if not {name, WITHIN.get(name)} & measured]
 
 
 def table(found: dict[str, dict[str, Any]]) -> str:
@@ -41,6 +46,8 @@ def main() -> int:
     harness.RESULTS.mkdir(parents=True, exist_ok=True)
     (harness.RESULTS / f"{ALL}.json").write_text(json.dumps(found, indent=1), encoding="utf-8")
     print(table(found))
+    if rest := missing(found):
+        print(f"Missing, never measured here or not to its end: {', '.join(rest)}.")
     print(f"Written: {harness.RESULTS / ALL}.json")
     return 0
 

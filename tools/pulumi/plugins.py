@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from common.cache import cache_dir
 from common.errors import KastellanError
+from common.files import write_whole
 from common.lock import locked
 from common.run import run
 from tools.pulumi import reach
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
 VERSIONS = {"openstack": "5.5.3", "libvirt": "0.5.4", "aws": "7.51.1"}
 SOURCES = Path(__file__).resolve().parents[1] / "pulumi-plugins"
 BUILT_HERE = ("openstack", "libvirt")
+# Go writes the module's name into every program that is built of it.
+MODULE = b"kastellan.invalid/pulumi-plugins"
+# Beside a built one, where Pulumi keeps it: what it was built of. Whatever Pulumi puts there instead takes it away.
+MARK = "kastellan-recipe"
 LIST_TIMEOUT_S = 60
 # Some are hundreds of megabytes.
 INSTALL_TIMEOUT_S = 900
@@ -34,7 +39,7 @@ INSTALL_TIMEOUT_S = 900
 def ensure_plugin(name: str, environ: Mapping[str, str], tell: Callable[[str], None] = lambda _: None) -> str:
     """Make sure that the Pulumi of `environ` has it; says whose it is. `tell` hears what is being done meanwhile."""
     version = VERSIONS[name]
-    if is_there(name, environ):
+    if is_there(name, environ) and not is_outdated(name, environ):
         return f"{version}, there before"
     if shutil.which(f"pulumi-resource-{name}", path=environ["PATH"]):
         return "on PATH"
@@ -65,13 +70,35 @@ def is_there(name: str, environ: Mapping[str, str]) -> bool:
     )
 
 
+def is_outdated(name: str, environ: Mapping[str, str]) -> bool:
+    """Whether what Pulumi has was built here of something else: its version is the same, what it knows is not."""
+    if name not in BUILT_HERE:
+        return False
+    folder = _kept_in(name, environ)
+    try:
+        return (folder / MARK).read_text(encoding="ascii") != _recipe(name)
+    except FileNotFoundError:
+        # Pulumi's own, or handed over when there were no marks.
+        program = folder / f"pulumi-resource-{name}"
+        return program.is_file() and MODULE in program.read_bytes()
+
+
+def _kept_in(name: str, environ: Mapping[str, str]) -> Path:
+    home = environ.get("PULUMI_HOME") or Path.home() / ".pulumi"
+    return Path(home) / "plugins" / f"resource-{name}-v{VERSIONS[name]}"
+
+
 def built_path(name: str) -> Path:
     """Its folder's name is made of all that goes in, so that a change here makes another."""
+    folder = f"plugin-{name}-{VERSIONS[name]}-{_recipe(name)}"
+    return cache_dir() / "tools" / folder / f"pulumi-resource-{name}"
+
+
+def _recipe(name: str) -> str:
     sources = sorted(path for path in SOURCES.rglob("*") if path.suffix in {".go", ".json", ".mod", ".sum"})
     others = {SOURCES / other for other in BUILT_HERE if other != name}
-    recipe = hashlib.sha256(b"".join(path.read_bytes() for path in sources if path.parent not in others))
-    folder = f"plugin-{name}-{VERSIONS[name]}-{recipe.hexdigest()[:12]}"
-    return cache_dir() / "tools" / folder / f"pulumi-resource-{name}"
+    content = b"".join(path.read_bytes() for path in sources if path.parent not in others)
+    return hashlib.sha256(content).hexdigest()[:12]
 
 
 def _fetch(name: str, environ: Mapping[str, str], tell: Callable[[str], None]) -> None:
@@ -84,7 +111,8 @@ def _fetch(name: str, environ: Mapping[str, str], tell: Callable[[str], None]) -
             resolution=_bring(name),
         )
     tell("fetching it from Pulumi's site")
-    _install(name, environ)
+    # An outdated one of the same version would be left there.
+    _install(name, environ, "--reinstall")
 
 
 def _bring(name: str) -> str:
@@ -106,6 +134,7 @@ def _install(name: str, environ: Mapping[str, str], *words: str) -> None:
 def _hand_over(name: str, environ: Mapping[str, str]) -> None:
     """As if it were the official one. Half-installed ones are not listed, and would be in the way."""
     _install(name, environ, "--file", str(built_path(name)), "--reinstall")
+    write_whole(_kept_in(name, environ) / MARK, _recipe(name))
 
 
 def _build(name: str) -> None:

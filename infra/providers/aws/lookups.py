@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 VOLUME = "aws:ebs/volume:Volume"
 VPC = "aws:ec2/vpc:Vpc"
+MACHINE = "aws:ec2/instance:Instance"
 MIB = 2**20
 # AWS keeps so many machines of one group apart in a zone, no more.
 MOST_APART = 7
@@ -75,7 +76,9 @@ def look_up(plan: StackPlan, known: Known) -> FoundCloud:
         refuse_smaller(host.name, host.disk_bytes // 2**30, known.of(VOLUME, host.name))
     if cloud.network and not known.of(VPC, "network"):
         refuse_taken_here(cloud.network, own_only=True)
-    _refuse_beyond_quota([kinds[host.flavor] for host in plan.hosts if STANDARD.match(host.flavor)])
+    standard = [host for host in plan.hosts if STANDARD.match(host.flavor)]
+    if any(not known.of(MACHINE, host.name) for host in standard):
+        _refuse_beyond_quota([kinds[host.flavor] for host in standard])
     _refuse_crowd(cloud, [found.place_of(host).zone for host in plan.hosts])
     refuse_strays(cloud.label, _marked(cloud, plan.hosts), known)
     return found

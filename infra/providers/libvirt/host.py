@@ -58,7 +58,7 @@ class Machine(pulumi.ComponentResource):
             user_data=props.user_data(DISK_RULE),
             meta_data=json.dumps({"instance-id": props.name, "local-hostname": host.name}),
             network_config=json.dumps(network_config(props, found.range, network.gateway, mac)),
-            opts=machine_options(self, "userData", bounded=()),
+            opts=machine_options(self, "userData", "networkConfig", bounded=()),
         )
         domain = libvirt.Domain(
             host.name,

@@ -49,7 +49,10 @@ def look_up(plan: StackPlan, known: Known) -> FoundCloud:
             resolution=f"pulumi config set libvirt:uri qemu:///system --stack {plan.name}",
         )
     here = uri.startswith("qemu:///")
-    if here and cloud.domain_type == "kvm" and not KVM.exists():
+    # A named socket may be that of a libvirt in another root, with devices of its own.
+    seen_from_here = here and "socket=" not in uri
+    new = [host for host in plan.hosts if not known.of(DOMAIN, host.name)]
+    if new and seen_from_here and cloud.domain_type == "kvm" and not KVM.exists():
         raise KastellanError(
             f"cloud.domain_type is kvm, and this machine has no {KVM}.",
             details="Its processor does not do it, its firmware forbids it, or it is a virtual machine itself.",
@@ -57,7 +60,6 @@ def look_up(plan: StackPlan, known: Known) -> FoundCloud:
             f" 'kastellan:cloud.domain_type' qemu --stack {plan.name}",
         )
     node = enter(libvirt.get_node_info)
-    new = [host for host in plan.hosts if not known.of(DOMAIN, host.name)]
     _refuse_overcommit(new, int(node.memory_total_kb) * 1024)
     for host in plan.hosts:
         _refuse_other_size(host, known.of(VOLUME, f"{host.name}-data"))

@@ -49,8 +49,15 @@ def preflight(plan: StackPlan) -> None:
 
 def _refuse_unfit(image: str) -> None:
     """By the first bytes of a qcow2: a mark, and how large its disk is. What is on it shows when it boots."""
-    with Path(image).open("rb") as file:
-        head = file.read(SIZE_AT + SIZE_BYTES)
+    try:
+        with Path(image).open("rb") as file:
+            head = file.read(SIZE_AT + SIZE_BYTES)
+    except OSError as failure:
+        raise KastellanError(
+            f"cloud.image: {image!r} cannot be read.",
+            details=str(failure),
+            resolution="Nothing was made. Pulumi's plugin reads it, as you: let yourself (chmod, or another folder).",
+        ) from None
     if not head.startswith(MARK):
         raise KastellanError(
             f"cloud.image: {image!r} is no image in the format qcow2.",

@@ -17,10 +17,14 @@ if TYPE_CHECKING:
     from infra.plan import CloudPlan, HostPlan, StackPlan
 
 SERVER = "openstack:compute/instance:Instance"
+PORT = "openstack:networking/port:Port"
 VOLUME = "openstack:blockstorage/volume:Volume"
 NETWORK = "openstack:networking/network:Network"
 MIB, GIB = 2**20, 2**30
 MEMORY = "MiB of memory"
+NO_LIMIT = -1.0
+# Ports bear the name as a tag, and Neutron took no longer ones for years.
+LONGEST_TAG = 60
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,7 @@ class FoundCloud:
 
 def look_up(plan: StackPlan, known: Known) -> FoundCloud:
     cloud = _cloud(plan)
+    _refuse_long_names([f"{cloud.label}-{host.name}" for host in plan.hosts if not known.of(PORT, host.name)])
     zones = enter(lambda: openstack.compute.get_availability_zones(state="available"))
     for rack, zone in cloud.zones.items():
         one_of(f"cloud.zones.{rack}", zone, zones.names)
@@ -46,7 +51,8 @@ def look_up(plan: StackPlan, known: Known) -> FoundCloud:
     for host in plan.hosts:
         flavor = flavors[host.flavor]
         large_enough(host.name, host.flavor, has=int(flavor.ram) * MIB, needed=host.memory_bytes)
-        _refuse_unfit_image(cloud.image, image, host, flavor)
+        if not known.of(SERVER, host.name):  # a newer image is for servers that are made from then on
+            _refuse_unfit_image(cloud.image, image, host, flavor)
         refuse_smaller(host.name, host.disk_bytes // GIB, known.of(VOLUME, host.name))
     to_make = cloud.network if not known.of(NETWORK, "network") else ""
     if to_make:
@@ -65,6 +71,16 @@ def _cloud(plan: StackPlan) -> CloudPlan:
     if plan.cloud is None:
         raise TypeError(plan.provider)  # the description cannot do that
     return plan.cloud
+
+
+def _refuse_long_names(names: list[str]) -> None:
+    for name in names:
+        if len(name) > LONGEST_TAG:
+            raise KastellanError(
+                f"The name {name} has {len(name)} letters, a port's tag takes {LONGEST_TAG}.",
+                details="It is made of cloud.label, prefix and number; newer versions of Neutron take longer ones.",
+                resolution="Nothing was made. Set a shorter cloud.label or prefix.",
+            )
 
 
 def _flavor(name: str) -> Any:
@@ -157,7 +173,7 @@ def _refuse_beyond_quota(
     project = enter(lambda: openstack.identity.get_auth_scope(name="kastellan")).project_id
     whole = {"servers": len(hosts), **_sizes([flavors[host.flavor] for host in hosts])}
     more = {"servers": len(new), **_sizes([flavors[host.flavor] for host in new])}
-    members = -1.0
+    members = NO_LIMIT
     if limits := told(lambda: openstack.compute.get_limits_v2(project_id=project)):
         enough("servers", needed=more["servers"], limit=limits.max_total_instances, used=limits.total_instances_used)
         enough("cores", needed=more["cores"], limit=limits.max_total_cores, used=limits.total_cores_used)
@@ -168,12 +184,14 @@ def _refuse_beyond_quota(
             allowed(what, needed=whole[what], limit=limit)
         members = quota.server_group_members
     if grouped:
+        # Clouds that are older than a bound do not send it, which arrives as 0.
+        members = members or NO_LIMIT
         allowed("members of a server group (cloud.spread: none does without)", needed=len(hosts), limit=members)
     if storage := told(lambda: openstack.blockstorage.get_quotaset_v3(project_id=project)):
         allowed("volumes", needed=len(hosts), limit=storage.volumes)
         allowed("GiB of volumes", needed=sum(host.disk_bytes for host in hosts) / GIB, limit=storage.gigabytes)
         largest = max(host.disk_bytes for host in hosts) / GIB
-        allowed("GiB in one volume", needed=largest, limit=storage.per_volume_gigabytes)
+        allowed("GiB in one volume", needed=largest, limit=storage.per_volume_gigabytes or NO_LIMIT)
 
 
 def _sizes(flavors: list[Any]) -> dict[str, int]:

@@ -5,6 +5,7 @@ Machines are Nova's pretended ones: they have an address and a state, and nobody
 
 from __future__ import annotations
 
+import re
 import secrets
 import time
 from typing import TYPE_CHECKING
@@ -208,7 +209,7 @@ def test_names_that_are_not_there_are_refused(cloud: Cloud) -> None:
         ({"cloud__external_network": "pubic"}, "the cloud has no 'pubic'"),
         ({"cloud__zones": {"a": "nova-2"}, "groups__broker__racks": ["a"]}, "cloud.zones.a: the cloud has no 'nova-2'"),
         ({"groups__broker__disk": "50GiB"}, "The data volume of broker-1 has 100GiB, 50GiB are asked for."),
-        ({"cloud__label": "x" * 52}, "has 61 letters, openstack takes 60"),
+        ({"cloud__label": "x" * 52}, "has 61 letters, a port's tag takes 60"),
         ({"cloud__keys": ["-----BEGIN OPENSSH PRIVATE KEY-----"]}, "cloud.keys[0] is no public key"),
     ):
         cloud.describe(7, keep_data=False, **changes)
@@ -235,8 +236,9 @@ def test_a_full_quota_is_told_before_anything_is_made(cloud: Cloud) -> None:
 
 
 def test_a_zone_that_is_there_is_used(cloud: Cloud) -> None:
-    cloud.describe(6, keep_data=False, cloud__zones={"a": "nova"}, groups__broker__racks=["a"])
-    cloud.pulumi("preview", "--stack", STACK)
+    cloud.describe(7, keep_data=False, cloud__zones={"a": "nova"}, groups__broker__racks=["a"])
+    told = cloud.pulumi("preview", "--diff", "--stack", STACK).stdout
+    assert re.search(r'availabilityZone *: "nova"', told), told  # of broker-7: the others are in that zone already
 
 
 def test_a_larger_disk_grows_in_its_place(cloud: Cloud) -> None:

@@ -45,7 +45,8 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     try:
         yield place
     finally:
-        subprocess.run(["umount", str(place)], check=True)
+        # Whoever of a failed test still writes there keeps it busy.
+        subprocess.run(["umount", "--lazy", str(place)], check=True)
 
 
 @contextlib.contextmanager

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import re
+import signal
 import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from common.wait import wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from tests.system.lab import Lab
@@ -81,19 +85,16 @@ class Driver:
             encoding="utf-8",
         )
 
-    def start(self, *words: str) -> subprocess.Popen[str]:
+    def start(self, *words: str) -> AbstractContextManager[subprocess.Popen[str]]:
         environ = self.lab.environ(SPARK_CONF_DIR=str(self.folder / "conf"))
-        return subprocess.Popen(
-            ["bash", "-c", ENV, "v", "python", "-m", "validate", *words], cwd=self.lab.folder, env=environ, text=True,
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        )  # fmt: skip
+        return held(["bash", "-c", ENV, "v", "python", "-m", "validate", *words], self.lab.folder, environ)
 
-    def load(self, name: str, content: str) -> subprocess.Popen[str]:
+    def load(self, name: str, content: str) -> AbstractContextManager[subprocess.Popen[str]]:
         (self.lab.folder / f"validate/scenarios/{name}.yaml").write_text(content, encoding="utf-8")
         words = ["run", "--stack", STACK, "--scenario", name, "--seed", "7", "--spark-master", master(self.lab)]
         return self.start(*words, "--ledger", str(shared(self.lab)), "--out", str(self.folder / "runs"))
 
-    def judge(self, ledger: Path, out: Path) -> subprocess.Popen[str]:
+    def judge(self, ledger: Path, out: Path) -> AbstractContextManager[subprocess.Popen[str]]:
         return self.start("judge", str(ledger), "--json", "--spark-master", master(self.lab), "--out", str(out))
 
     @property
@@ -126,12 +127,31 @@ class Driver:
         return len(list((self.folder / "runs").glob("*/ledger/*/claims/*")))
 
 
+@contextlib.contextmanager
+def held(argv: list[str], folder: Path, environ: dict[str, str]) -> Iterator[subprocess.Popen[str]]:
+    """Nothing of it is left when the block ends, however that is: neither the program nor the JVM that it started."""
+    with subprocess.Popen(
+        argv, cwd=folder, env=environ, text=True, start_new_session=True, stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    ) as process:  # fmt: skip
+        try:
+            yield process
+        finally:
+            end(process)
+
+
+def end(process: subprocess.Popen[str]) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait(STEP_S)
+
+
 def meanwhile(process: subprocess.Popen[str], condition: Callable[[], bool]) -> None:
     """Until it is so; a process that ended before is told with its words."""
     seen = wait_until(lambda: process.poll() is not None or condition(), timeout_s=STEP_S, every_s=0.1)
     if not seen or process.poll() is not None:
-        process.kill()
-        raise AssertionError(process.communicate()[0][-3000:])
+        end(process)
+        raise AssertionError(process.communicate(timeout=STEP_S)[0][-3000:])
 
 
 def kill_executors(lab: Lab) -> int:

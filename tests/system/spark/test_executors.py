@@ -39,10 +39,10 @@ def written(lab: Lab) -> int:
 
 def test_one_that_dies_in_a_load_leaves_it_unknown_and_nothing_is_a_phantom(lab: Lab, tmp_path: Path) -> None:
     driver = Driver(lab, tmp_path)
-    process = driver.load("slow-load", SLOW)
-    running.meanwhile(process, lambda: driver.claims() >= 2 and written(lab) > 3000)
-    assert running.kill_executors(lab) >= 1
-    said, _ = process.communicate(timeout=RUN_S)
+    with driver.load("slow-load", SLOW) as process:
+        running.meanwhile(process, lambda: driver.claims() >= 2 and written(lab) > 3000)
+        assert running.kill_executors(lab) >= 1
+        said, _ = process.communicate(timeout=RUN_S)
     entry, summary = driver.entry(), driver.summary("slow-load")
     assert (process.returncode, entry["verdict"]) == (2, "unknown"), said[-3000:]
     assert any("The bulk load broke off." in reason for reason in entry["reasons"]), entry["reasons"]
@@ -55,12 +55,12 @@ def test_one_that_dies_in_a_load_leaves_it_unknown_and_nothing_is_a_phantom(lab:
 
 def test_one_that_dies_while_a_run_reads_back_and_judges_changes_nothing(lab: Lab, tmp_path: Path) -> None:
     driver = Driver(lab, tmp_path)
-    process = driver.load("quick-load", QUICK)
-    running.meanwhile(process, lambda: JUDGING in driver.log())
-    loaded = driver.events().count(STAGE_ENDED)
-    running.meanwhile(process, lambda: driver.events().count(STAGE_ENDED) > loaded)
-    assert running.kill_executors(lab) >= 1
-    said, _ = process.communicate(timeout=RUN_S)
+    with driver.load("quick-load", QUICK) as process:
+        running.meanwhile(process, lambda: JUDGING in driver.log())
+        loaded = driver.events().count(STAGE_ENDED)
+        running.meanwhile(process, lambda: driver.events().count(STAGE_ENDED) > loaded)
+        assert running.kill_executors(lab) >= 1
+        said, _ = process.communicate(timeout=RUN_S)
     entry, summary = driver.entry(), driver.summary("quick-load")
     assert (process.returncode, entry["verdict"], entry["reasons"]) == (0, "passed", []), said[-3000:]
     assert summary["acked"]["found"] == summary["checked"]["acked"] == 20_000
@@ -72,15 +72,16 @@ def test_one_that_dies_under_judge_changes_nothing(lab: Lab, tmp_path: Path) -> 
     (tmp_path / "first").mkdir()
     (tmp_path / "second").mkdir()
     first = Driver(lab, tmp_path / "first")
-    said, _ = first.load("quick-load", QUICK).communicate(timeout=RUN_S)
+    with first.load("quick-load", QUICK) as process:
+        said, _ = process.communicate(timeout=RUN_S)
     assert first.entry()["verdict"] == "passed", said[-3000:]
     ledger = (first.run / "ledger").resolve() / "quick-load"
     driver = Driver(lab, tmp_path / "second")
     # Findings go where executors write: beside the ledger, in the run's own folder of them.
-    process = driver.judge(ledger, ledger.parents[1] / "findings" / "again")
-    running.meanwhile(process, lambda: driver.events().count(STAGE_ENDED) >= 1)
-    assert running.kill_executors(lab) >= 1
-    said, _ = process.communicate(timeout=RUN_S)
+    with driver.judge(ledger, ledger.parents[1] / "findings" / "again") as process:
+        running.meanwhile(process, lambda: driver.events().count(STAGE_ENDED) >= 1)
+        assert running.kill_executors(lab) >= 1
+        said, _ = process.communicate(timeout=RUN_S)
     summary = json.loads(said[said.index("{") :])
     assert process.returncode == 0, said[-3000:]
     assert {key: summary[key] for key in ("verdict", "checked", "acked", "counts")} == first.summary("quick-load")

@@ -27,10 +27,10 @@ LOOKED_AT = running.scenario("a small one with a shape", COUNT, ", shape: [{for_
 def test_a_small_load_is_whole_and_shows_no_secret(lab: Lab, tmp_path: Path) -> None:
     """Of everything that others can read, by what this machine, the master, the workers and the event log show."""
     driver = Driver(lab, tmp_path)
-    process = driver.load("small-load", LOOKED_AT)
-    running.meanwhile(process, lambda: driver.claims() >= 1)
-    lines = running.command_lines(lab)
-    said, _ = process.communicate(timeout=RUN_S)
+    with driver.load("small-load", LOOKED_AT) as process:
+        running.meanwhile(process, lambda: driver.claims() >= 1)
+        lines = running.command_lines(lab)
+        said, _ = process.communicate(timeout=RUN_S)
     entry, summary = driver.entry(), driver.summary("small-load")
     assert (process.returncode, entry["verdict"], entry["reasons"]) == (0, "passed", []), said[-3000:]
     assert summary["checked"]["acked"] == summary["acked"]["found"] == COUNT
@@ -87,7 +87,8 @@ def test_a_load_and_its_verdict_are_those_of_this_machine(lab: Lab, tmp_path: Pa
         driver = Driver(lab, tmp_path / name)
         (lab.folder / "validate/scenarios/small-load.yaml").write_text(SMALL, encoding="utf-8")
         run = ["run", "--stack", STACK, "--scenario", "small-load", "--seed", "7"]
-        said, _ = driver.start(*run, "--out", str(driver.folder / "runs"), *words).communicate(timeout=RUN_S)
+        with driver.start(*run, "--out", str(driver.folder / "runs"), *words) as process:
+            said, _ = process.communicate(timeout=RUN_S)
         assert driver.entry()["verdict"] == "passed", said[-3000:]
         found.append(driver.summary("small-load"))
         assert found[-1]["checked"]["acked"] == found[-1]["acked"]["found"] == COUNT

@@ -202,6 +202,7 @@ def test_the_overview_is_one_file_and_one_table_with_spread_machine_and_date(
     harness.write("judge", [harness.Ratio("a / b", [1.0, 2.0, 4.0], [1.0, 1.0, 3.0], 2.0, 1)])
     harness.write("outages", [harness.Ratio("c", [5.0], [2.0], 2.5, None)])
     (tmp_path / "nobodys.json").write_text("no json", encoding="utf-8")
+    (tmp_path / "wire.json").write_text(json.dumps({**harness.machine(), "ratios": []}), encoding="utf-8")
     capsys.readouterr()
     assert overview.main() == 0
     said = capsys.readouterr().out
@@ -209,8 +210,18 @@ def test_the_overview_is_one_file_and_one_table_with_spread_machine_and_date(
     assert "| outages | c | 5.00 s [5.00..5.00] | 2.00 s [2.00..2.00] | 2.50 | none |" in said
     assert re.search(r"^judge: \d{4}-\d\d-\d\d, \d+ cores \(", said, re.MULTILINE)
     written = json.loads((tmp_path / "all.json").read_text(encoding="utf-8"))
-    assert set(written) == {"judge", "outages"}
+    assert set(written) == {"judge", "outages", "wire"}
     assert written["judge"]["ratios"][0]["ours_s"] == [1.0, 2.0, 4.0]
+    rest = ", ".join(name for name in bench.names() if name not in {"judge", "outages"})
+    assert f"Missing, never measured here or not to its end: {rest}.\n" in said
+    assert "wire" in rest
+
+
+def test_what_is_measured_within_another_is_not_missing() -> None:
+    found = {name: {"ratios": [{}]} for name in bench.without_parts(bench.names())}
+    assert overview.missing(found) == []
+    del found["cluster"]
+    assert overview.missing(found) == ["certs", "cluster", "modules"]
 
 
 def test_the_page_of_speeds_names_every_benchmark_and_no_other() -> None:

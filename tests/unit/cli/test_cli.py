@@ -138,6 +138,8 @@ def test_known_words_of_programs_have_remedies() -> None:
     assert "left by a call that was killed" in native.remedy(
         '{"type": "NetworkInUse", "message": "Unable to complete"}'
     )
+    assert "A quota is full" in native.remedy("VolumeLimitExceeded: You have exceeded your maximum volume limit")
+    assert native.remedy("RequestLimitExceeded: Request limit exceeded.") == ""  # AWS wants to be asked more slowly
     assert native.remedy("anything") == ""
 
 

@@ -196,6 +196,16 @@ def test_quotas_that_one_may_not_ask_for_and_of_other_families_stop_nobody(tmp_p
     assert run_program(few, described(groups__broker__flavor="p4d.24xlarge"), tmp_path)["hosts"]
 
 
+def test_machines_that_are_there_count_no_quota(tmp_path: Path) -> None:
+    urns = [f"urn:pulumi:cloud::kastellan::a$aws:ec2/instance:Instance::broker-{n}" for n in (1, 2)]
+    known = Known({urn: {"id": urn, "urn": urn} for urn in urns})
+    seen = cloud(getServiceQuota={"value": 3.0})
+    run_program(seen, described(), tmp_path, known=known)
+    assert "getServiceQuota" not in dict(seen.asked)
+    with pytest.raises(KastellanError, match="the stack needs 6 vCPUs"):
+        run_program(cloud(getServiceQuota={"value": 5.0}), described(groups__broker__count=3), tmp_path, known=known)
+
+
 def test_a_smaller_volume_is_refused(tmp_path: Path) -> None:
     urn = "urn:pulumi:cloud::kastellan::a$aws:ebs/volume:Volume::broker-1"
     known = Known({"v": {"id": "v", "urn": urn, "outputs": {"size": 200.0}}})

@@ -69,6 +69,14 @@ def test_a_domain_has_its_disks_its_settings_and_its_address(tmp_path: Path) -> 
     assert seen.made["Network network"]["dhcp"] == {"enabled": False}
 
 
+def test_words_for_the_first_boot_remake_no_guest_s_settings(tmp_path: Path) -> None:
+    seen = cloud()
+    run_program(seen, described(), tmp_path)
+    settings = seen.requests["CloudInitDisk broker-1"]
+    assert list(settings.ignoreChanges) == ["userData", "networkConfig"]
+    assert set(settings.ignoreChanges) <= seen.made["CloudInitDisk broker-1"].keys()
+
+
 def test_emulation_is_asked_for_by_name(tmp_path: Path) -> None:
     """A machine may offer KVM that does not work; QEMU alone always does."""
     seen = cloud()
@@ -93,6 +101,7 @@ def test_a_given_network_and_pool_are_used_and_none_made(tmp_path: Path) -> None
         ({"groups__broker__count": 5}, {}, "The machine is too small: 5 hosts need 10GiB, it has 8GiB."),
         ({"network": "10.80.3.0/24"}, {}, "The network 10.80.3.0/24 is in use on this machine, by wg0: 10.80.0.0/16."),
         ({}, {"getNodeInfo": "failed to connect: no such file"}, "The cloud does not let us in."),
+        ({}, {"getNodeInfo": "failed to connect: dial tcp 192.0.2.1:16509: i/o timeout"}, "or does not answer."),
     ],
 )
 def test_refused_before_anything_is_made(
@@ -115,8 +124,12 @@ def test_without_kvm_emulation_is_asked_for_by_name(tmp_path: Path, monkeypatch:
     assert "'kastellan:cloud.domain_type' qemu" in refusal.value.resolution
     assert seen.made == {}
     run_program(cloud(), described(cloud__domain_type="qemu"), tmp_path, kvm=tmp_path / "none")
-    monkeypatch.setenv("LIBVIRT_DEFAULT_URI", "qemu+ssh://ops@elsewhere/system")  # what it has is not seen from here
-    run_program(cloud(), described(), tmp_path, kvm=tmp_path / "none")
+    urns = [f"urn:pulumi:cloud::kastellan::a$libvirt:index/domain:Domain::broker-{n}" for n in (1, 2)]
+    there = Known({urn: {"id": urn, "urn": urn} for urn in urns})
+    run_program(cloud(), described(), tmp_path, kvm=tmp_path / "none", known=there)  # they were made somehow
+    for elsewhere in ("qemu+ssh://ops@elsewhere/system", "qemu:///system?socket=/srv/root/run/libvirt/libvirt-sock"):
+        monkeypatch.setenv("LIBVIRT_DEFAULT_URI", elsewhere)  # what it has is not seen from here
+        run_program(cloud(), described(), tmp_path, kvm=tmp_path / "none")
 
 
 def test_which_libvirt_must_be_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -161,3 +174,16 @@ def test_an_image_that_does_not_fit_is_named(tmp_path: Path, monkeypatch: pytest
         preflight.preflight(plan)
     image(tmp_path, qcow2(2 * 2**30))
     preflight.preflight(plan)
+
+
+def test_an_image_that_is_not_ours_to_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(preflight, "missing_packages", list)
+    path = image(tmp_path, qcow2(2**30))
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(13, "Permission denied", path)  # root, as whom tests may run, is refused nothing
+
+    monkeypatch.setattr("pathlib.Path.open", refuse)
+    with pytest.raises(KastellanError, match=r"cloud\.image: .* cannot be read") as refusal:
+        preflight.preflight(plan_from("cloud", described(cloud__image=path)))
+    assert path in refusal.value.details

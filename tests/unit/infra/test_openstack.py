@@ -225,6 +225,17 @@ def test_two_volumes_of_one_name_are_no_answer(tmp_path: Path) -> None:
         run_program(seen, described(), tmp_path)
 
 
+def test_a_name_that_neutron_may_not_take_is_refused_until_it_is_there(tmp_path: Path) -> None:
+    longest = described(cloud__label="x" * 51, cloud__tags={"Name": "a tag like any other", "aws:x": "here"})
+    run_program(cloud(), longest, tmp_path)
+    seen, long = cloud(), described(cloud__label="x" * 52)
+    with pytest.raises(KastellanError, match=r"x-broker-1 has 61 letters, a port's tag takes 60"):
+        run_program(seen, long, tmp_path)
+    assert seen.made == {}
+    urns = [f"urn:pulumi:cloud::kastellan::a$openstack:networking/port:Port::broker-{n}" for n in (1, 2)]
+    run_program(cloud(), long, tmp_path, known=Known({urn: {"id": urn, "urn": urn} for urn in urns}))
+
+
 def test_a_smaller_volume_is_refused(tmp_path: Path) -> None:
     urn = "urn:pulumi:cloud::kastellan::a$openstack:blockstorage/volume:Volume::broker-1"
     known = Known({"v": {"id": "v", "urn": urn, "outputs": {"size": 200.0}}})
@@ -242,6 +253,15 @@ def test_a_network_that_this_machine_is_part_of_is_refused_until_it_is_made(tmp_
     run_program(cloud(), described(), tmp_path, known=Known({"n": {"id": "n", "urn": urn}}), routes=own)
 
 
+def test_a_newer_image_must_fit_new_servers_alone(tmp_path: Path) -> None:
+    urns = [f"urn:pulumi:cloud::kastellan::a$openstack:compute/instance:Instance::broker-{n}" for n in (1, 2)]
+    known = Known({urn: {"id": urn, "urn": urn} for urn in urns})
+    newer = {"getImage": {"id": "i", "minRamMb": 5000, "minDiskGb": 20}}
+    assert len(run_program(cloud(**newer), described(), tmp_path, known=known)["hosts"]) == 2
+    with pytest.raises(KastellanError, match="Flavor m1 is too small for broker-3"):
+        run_program(cloud(**newer), described(groups__broker__count=3), tmp_path, known=known)
+
+
 def test_what_a_cloud_keeps_to_itself_stops_nobody(tmp_path: Path) -> None:
     """An ordinary user of a project: Nova's limits, and the subnets behind a way out, are for administrators."""
     seen = cloud(
@@ -256,7 +276,39 @@ def test_what_a_cloud_keeps_to_itself_stops_nobody(tmp_path: Path) -> None:
 
 def test_other_refusals_are_told_as_what_they_are(tmp_path: Path) -> None:
     with pytest.raises(KastellanError, match="The cloud does not answer as it should"):
-        run_program(cloud(getLimitsV2="got 503 instead: down for maintenance"), described(), tmp_path)
+        run_program(cloud(getPortIds="got 503 instead: down for maintenance"), described(), tmp_path)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "got 503 instead: down for maintenance",
+        "got 429 instead: slow down",
+        "context deadline exceeded",
+        "unrecognized data function (Invoke): openstack:compute/getQuotaSetV2:getQuotaSetV2",
+    ],
+)
+def test_a_quota_that_is_not_told_stops_nobody_whatever_the_reason(tmp_path: Path, words: str) -> None:
+    seen = cloud(getLimitsV2=words, getQuotaSetV2=words, getQuotasetV3=words)
+    assert len(run_program(seen, described(), tmp_path)["hosts"]) == 2
+
+
+@pytest.mark.parametrize("untold", [0, None])
+def test_a_bound_that_old_clouds_do_not_send_is_none(tmp_path: Path, untold: int | None) -> None:
+    """Members of a server group and the size of one volume: what was not sent arrives as 0."""
+    answers = {
+        "getLimitsV2": {**LIMITS, "maxServerGroupMembers": untold},
+        "getQuotasetV3": {**STORAGE, "perVolumeGigabytes": untold},
+    }
+    assert len(run_program(cloud(**answers), described(), tmp_path)["hosts"]) == 2
+    answers["getLimitsV2"] = KEPT
+    answers["getQuotaSetV2"] = {**QUOTA, "serverGroupMembers": untold}
+    assert len(run_program(cloud(**answers), described(), tmp_path)["hosts"]) == 2
+
+
+def test_a_plugin_that_is_not_there_is_told_with_any_question(tmp_path: Path) -> None:
+    with pytest.raises(KastellanError, match="plugin for this cloud is not there"):
+        run_program(cloud(getLimitsV2="no resource plugin 'pulumi-resource-openstack' found"), described(), tmp_path)
 
 
 def test_without_a_group_its_quota_counts_nothing(tmp_path: Path) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import socket
+import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import yaml
 
 from plugins.module_utils import host_kernel, node_look
 
@@ -116,3 +119,53 @@ def test_what_a_kernel_does_not_let_be_changed_is_reported_and_no_error(*, apply
         [],
         {"kernel.osrelease": release, "kernel.nothing_of_that_name": "not there"},
     )
+
+
+ROOT = Path(__file__).resolve().parents[3]
+# What the task needs besides the role's defaults, and what comes back of each host, as one host sees it.
+LOOK = """
+- hosts: all
+  gather_facts: false
+  vars:
+    __{role}_version_dir: /none
+    __{role}_manifest: {{}}
+    __{role}_unit: none.service
+  roles: [{role}]
+  tasks:
+    - ansible.builtin.copy:
+        dest: "{{{{ out }}}}"
+        mode: "0600"
+        content: "{{{{ dict(groups['all'] | zip(groups['all'] | map('extract', hostvars, ['__{role}_seen', 'node', 'heap']))) }}}}"
+      run_once: true
+"""
+
+
+@pytest.mark.parametrize("role", ["kafka", "zookeeper"])
+def test_every_hosts_own_heap_is_known_to_the_one_that_judges(role: str, tmp_path: Path) -> None:
+    """Also one that is made of the role's defaults, which no other host sees."""
+    heaps = {"one": f"{{{{ {role}_memory_min_mib // 2 }}}}m", "two": "300m"}
+    hosts = {"three": {}, **{name: {f"{role}_heap_size": heap} for name, heap in heaps.items()}}
+    common = {"ansible_connection": "local", "ansible_python_interpreter": "{{ ansible_playbook_python }}"}
+    (tmp_path / "hosts.yml").write_text(yaml.safe_dump({"all": {"hosts": hosts, "vars": common}}), encoding="utf-8")
+    tasks = yaml.safe_load((ROOT / f"roles/{role}/tasks/preflight.yml").read_text(encoding="utf-8"))
+    look = [task for task in tasks if "kastellan.kafka.node_facts" in task]
+    look[0]["kastellan.kafka.node_facts"] |= {"data_dirs": [], "ports": []}
+    (tmp_path / f"roles/{role}/tasks").mkdir(parents=True)
+    (tmp_path / f"roles/{role}/tasks/main.yml").write_text(yaml.safe_dump(look), encoding="utf-8")
+    (tmp_path / f"roles/{role}/defaults").symlink_to(ROOT / f"roles/{role}/defaults")
+    collections = tmp_path / "collections/ansible_collections/kastellan"
+    collections.mkdir(parents=True)
+    (collections / "kafka").symlink_to(ROOT)
+    (tmp_path / "play.yml").write_text(LOOK.format(role=role), encoding="utf-8")
+    done = subprocess.run(
+        ["ansible-playbook", "-i", "hosts.yml", "play.yml", "-e", json.dumps({"out": str(tmp_path / "heaps.json")})],
+        cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120,
+        env={**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(tmp_path / "collections"), "ANSIBLE_NOCOWS": "1"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
+    defaults = yaml.safe_load((ROOT / f"roles/{role}/defaults/main.yml").read_text(encoding="utf-8"))
+    assert json.loads((tmp_path / "heaps.json").read_text(encoding="utf-8")) == {
+        "one": f"{defaults[f'{role}_memory_min_mib'] // 2}m",
+        "two": "300m",
+        "three": defaults[f"{role}_heap_size"],
+    }

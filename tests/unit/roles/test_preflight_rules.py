@@ -228,13 +228,31 @@ def test_a_poor_host(seen: dict[str, Any], wanted: dict[str, Any]) -> None:
 @pytest.mark.parametrize("heap", ["4g", "4096M", "3900m", "4194304k", "4294967296"])
 def test_a_heap_that_its_host_has_no_memory_for(seen: dict[str, Any], wanted: dict[str, Any], heap: str) -> None:
     seen["memory_mib"] = 3920  # what is left of a flavor of 4 GiB
-    (said,) = node_problems(seen, {**wanted, "heaps": {"broker-1": heap, "broker-2": "1m"}})
+    (said,) = node_problems({**seen, "heap": heap}, wanted)
     assert said == (
         f"broker-1 has 3920 MiB of memory, kafka_heap_size {heap} leaves less than 256 MiB for all else: give it more (on a "
         "cloud, a larger flavor), or lower that."
     )
     for fits in ("3g", "auto", "x"):
-        assert node_problems(seen, {**wanted, "heaps": {"broker-1": fits, "broker-2": "9t"}}) == []
+        assert node_problems({**seen, "heap": fits}, wanted) == []
+
+
+def test_a_heap_that_a_running_node_has_is_not_this_rule_s_business(
+    seen: dict[str, Any], wanted: dict[str, Any]
+) -> None:
+    seen |= {"running": True, "memory_mib": 3920, "heap": "3800m"}
+    assert node_problems(seen, wanted) == []
+
+
+def test_zookeeper_s_default_heap_fits_its_least_host_whoever_says_it(
+    seen: dict[str, Any], wanted: dict[str, Any]
+) -> None:
+    defaults = yaml.safe_load((ROOT / "roles/zookeeper/defaults/main.yml").read_text(encoding="utf-8"))
+    least, heap = defaults["zookeeper_memory_min_mib"], defaults["zookeeper_heap_size"]
+    asked = {**wanted, "prefix": "zookeeper", "memory_min_mib": least}
+    assert node_problems({**seen, "memory_mib": least, "heap": heap}, asked) == []
+    (said,) = node_problems({**seen, "memory_mib": least, "heap": "257m"}, asked)
+    assert "zookeeper_heap_size 257m leaves less than 192 MiB for all else" in said
 
 
 def test_clocks_may_differ_by_what_certificates_are_backdated() -> None:

@@ -21,17 +21,23 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 ROOT = Path(__file__).resolve().parents[3]
-# Answers like Pulumi, and writes down what it was asked. Official plugins are there if the file `reachable` is.
+# Answers like Pulumi, and writes down what it was asked. Official plugins are there if the file `reachable` is. What it
+# installs lies in a folder of its own, anew each time.
 PULUMI = """#!/bin/sh
 here=$(dirname "$0")
 echo "$*" >> "$here/asked"
 case "$*" in
-*ls*) cat "$here/plugins" ;;
-*--file*) : ;;
-*) [ -e "$here/reachable" ] ;;
+"plugin ls"*) cat "$here/plugins"; exit ;;
+*--file*) ;;
+*) [ -e "$here/reachable" ] || exit 1 ;;
 esac
+kept="$PULUMI_HOME/plugins/resource-$5-v$6"
+rm -rf "$kept"
+mkdir -p "$kept"
+cp "${8:-$here/reachable}" "$kept/pulumi-resource-$5"
 """
 
+OPENSTACK = {"kind": "resource", "name": "openstack", "version": "5.5.3"}
 # Says that it is new enough, and writes what is asked of it.
 GO = """#!/bin/sh
 case "$1" in
@@ -51,7 +57,7 @@ esac
 class FakePulumi:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.environ = {**os.environ, "PATH": f"{folder}:/usr/bin:/bin"}
+        self.environ = {**os.environ, "PATH": f"{folder}:/usr/bin:/bin", "PULUMI_HOME": str(folder / "home")}
         program = folder / "pulumi"
         program.write_text(PULUMI)
         program.chmod(0o755)
@@ -59,6 +65,9 @@ class FakePulumi:
 
     def has(self, found: list[dict[str, str]]) -> None:
         (self.folder / "plugins").write_text(json.dumps(found))
+
+    def kept(self) -> Path:
+        return Path(self.environ["PULUMI_HOME"]) / "plugins/resource-openstack-v5.5.3"
 
     def installed(self) -> list[str]:
         lines = (self.folder / "asked").read_text().splitlines()
@@ -85,7 +94,7 @@ def build(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     def pretend(name: str) -> None:
         begun.append(name)
         plugins.built_path(name).parent.mkdir(parents=True, exist_ok=True)
-        plugins.built_path(name).write_text("program")
+        plugins.built_path(name).write_bytes(b"program of " + plugins.MODULE)
         write_sum(plugins.built_path(name))
 
     monkeypatch.setattr(plugins, "_build", pretend)
@@ -93,7 +102,7 @@ def build(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_what_pulumi_has_is_left_alone(pulumi: FakePulumi, build: list[str]) -> None:
-    pulumi.has([{"kind": "resource", "name": "openstack", "version": "5.5.3"}])
+    pulumi.has([OPENSTACK])
     assert plugins.ensure_plugin("openstack", pulumi.environ) == "5.5.3, there before"
     assert (pulumi.installed(), build) == ([], [])
 
@@ -102,7 +111,7 @@ def test_another_version_is_not_what_is_needed(pulumi: FakePulumi, build: list[s
     pulumi.has([{"kind": "resource", "name": "openstack", "version": "5.5.2"}, {"kind": "language", "name": "python"}])
     (pulumi.folder / "reachable").touch()
     assert plugins.ensure_plugin("openstack", pulumi.environ) == "5.5.3, Pulumi's own"
-    assert pulumi.installed() == ["plugin install --non-interactive resource openstack 5.5.3"]
+    assert pulumi.installed() == ["plugin install --non-interactive resource openstack 5.5.3 --reinstall"]
     assert build == []
 
 
@@ -112,6 +121,32 @@ def test_where_pulumi_is_not_reached_it_is_built_once(pulumi: FakePulumi, build:
     assert build == ["openstack"]
     handed_over = f"--file {plugins.built_path('openstack')} --reinstall"
     assert [line.partition(" openstack 5.5.3")[2].strip() for line in pulumi.installed()] == [handed_over, handed_over]
+
+
+@pytest.mark.parametrize("marked", [True, False], ids=["marked", "of a time without marks"])
+def test_one_that_was_built_of_something_else_is_built_again(
+    pulumi: FakePulumi, build: list[str], monkeypatch: pytest.MonkeyPatch, *, marked: bool
+) -> None:
+    """Its version is the same: what it knows of a cloud is not."""
+    recipe = plugins._recipe
+    monkeypatch.setattr(plugins, "_recipe", lambda _: "another")
+    plugins.ensure_plugin("openstack", pulumi.environ)
+    pulumi.has([OPENSTACK])
+    assert plugins.ensure_plugin("openstack", pulumi.environ) == "5.5.3, there before"
+    monkeypatch.setattr(plugins, "_recipe", recipe)
+    if not marked:
+        (pulumi.kept() / plugins.MARK).unlink()
+    assert plugins.ensure_plugin("openstack", pulumi.environ) == "5.5.3, built from Go modules"
+    assert plugins.ensure_plugin("openstack", pulumi.environ) == "5.5.3, there before"
+    assert build == ["openstack", "openstack"]
+    monkeypatch.setattr(plugins, "_recipe", lambda _: "a third")
+    (pulumi.folder / "reachable").touch()
+    assert plugins.ensure_plugin("openstack", pulumi.environ) == "5.5.3, Pulumi's own"
+    assert plugins.ensure_plugin("openstack", pulumi.environ) == "5.5.3, there before"
+
+
+def test_the_mark_of_a_built_one_is_in_the_program() -> None:
+    assert f"module {plugins.MODULE.decode()}" in (plugins.SOURCES / "go.mod").read_text().splitlines()
 
 
 def test_the_user_hears_what_is_being_done(pulumi: FakePulumi, build: list[str]) -> None:
@@ -128,7 +163,7 @@ def test_what_a_site_that_answers_does_not_give_is_built(pulumi: FakePulumi, bui
     (pulumi.folder / "answering").touch()
     told: list[str] = []
     assert plugins.ensure_plugin("openstack", pulumi.environ, told.append) == "5.5.3, built from Go modules"
-    assert pulumi.installed()[0] == "plugin install --non-interactive resource openstack 5.5.3"
+    assert pulumi.installed()[0] == "plugin install --non-interactive resource openstack 5.5.3 --reinstall"
     assert told[1] == "fetching it from Pulumi's site"
     assert told[2].endswith("; building it from Go modules, once, about 5 minutes")
     assert build == ["openstack"]

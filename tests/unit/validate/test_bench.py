@@ -150,3 +150,20 @@ def test_what_was_measured_is_kept_when_a_later_part_fails(tmp_path: Path, monke
         validate_bench.tell(measured(), 10)
     (kept,) = json.loads((tmp_path / "validate.json").read_text(encoding="utf-8"))["ratios"]
     assert kept["name"] == "first"
+
+
+def test_a_bench_that_measured_nothing_takes_no_figures_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(harness, "RESULTS", tmp_path)
+    good = harness.Ratio("first", [1.0], [1.0], 1.0, None)
+    assert harness.run("wire", [good]) == 0
+
+    def failing() -> Iterator[harness.Ratio]:
+        yield from ()
+        raise SystemExit("no hosts")
+
+    for tell in (lambda: harness.run("wire", failing()), lambda: validate_bench.tell(failing(), 10)):
+        with pytest.raises(SystemExit, match="no hosts"):
+            tell()
+    assert len(json.loads((tmp_path / "wire.json").read_text(encoding="utf-8"))["ratios"]) == 1
+    assert not (tmp_path / "validate.json").exists()
+    assert harness.run("wire", []) == 1, "nothing measured is no goal reached"

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from common.errors import UnreadableError, UsageError
+from common.wait import wait_until
+from tests.system.spark import running
 from validate import pack, session
 from validate.__main__ import main
 from validate.readback.options import java_settings
@@ -343,3 +345,34 @@ def test_a_shared_ledger_is_named_as_executors_know_it_and_found_from_the_run(tm
     assert ledger == shared / "r1" / "ledger" / "baseline"
     assert (tmp_path / "run" / "ledger" / "baseline").is_dir()
     assert made.folder("verdicts") == tmp_path / "run" / "verdicts"
+
+
+TWO = "sleep 600 & echo $!; sleep 600"  # a program, and what it started: both hold the pipe
+
+
+def is_alive(pid: int) -> bool:
+    stat = Path(f"/proc/{pid}/stat")
+    return stat.exists() and stat.read_text(encoding="ascii").rpartition(")")[2].split()[0] != "Z"
+
+
+def test_a_driver_of_a_test_that_fails_is_gone_with_its_jvm(tmp_path: Path) -> None:
+    seen: list[int] = []
+
+    def fail() -> None:
+        with running.held(["bash", "-c", TWO], tmp_path, dict(os.environ)) as process:
+            assert process.stdout is not None
+            seen.extend((process.pid, int(process.stdout.readline())))
+            raise RuntimeError("a host does not answer")
+
+    with pytest.raises(RuntimeError, match="a host does not answer"):
+        fail()
+    assert len(seen) == 2
+    assert wait_until(lambda: not any(is_alive(pid) for pid in seen), timeout_s=10, every_s=0.1)
+
+
+def test_one_that_ended_too_soon_is_told_though_its_jvm_holds_the_pipe(tmp_path: Path) -> None:
+    with (
+        running.held(["bash", "-c", "sleep 600 & echo no master"], tmp_path, dict(os.environ)) as process,
+        pytest.raises(AssertionError, match="no master"),
+    ):
+        running.meanwhile(process, lambda: False)
