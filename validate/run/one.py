@@ -218,6 +218,7 @@ def _clients(
         raise
     except KastellanError as error:
         _settle(entry, error)
+        expectation.broke_off = True
     finally:
         expectation.workload_died = not acts.workloads.all_well
         acts.workloads.kill()
