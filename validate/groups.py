@@ -11,11 +11,12 @@ from typing import Any
 from validate.quorum import asked
 
 HASH_BITS = 32
-REFUSED = "GroupAuthorizationFailed"
+REFUSED, NOT_FOUND = "GroupAuthorizationFailed", "GroupIdNotFound"
+NOBODY_IN_IT = ("Empty", "Dead")
 # A place that the user has no right on is told by the look at the topics, and one that is gone is no matter of groups.
 OF_TOPICS = ("TopicAuthorizationFailed", "UnknownTopicOrPartition")
 _SILENT = {
-    "brief": "The coordinator of a group does not answer.",
+    "brief": "The coordinator of a group does not say what was asked.",
     "resolution": "Look at the brokers' logs, and whether __consumer_offsets is whole.",
 }
 
@@ -59,12 +60,25 @@ def _well(error: str) -> None:
         raise RuntimeError(error)
 
 
-def members(settings: dict[str, Any], group: str, bound_s: float) -> list[dict[str, Any]]:
-    """Who is in it: client_id, client_host, group_instance_id. Of a group that nobody has heard of: none."""
-    found: list[dict[str, Any]] = asked(
-        settings, bound_s, lambda client: client.describe_groups([group])[group]["members"], **_SILENT
-    )
+def members(settings: dict[str, Any], group: str, bound_s: float) -> list[dict[str, Any]] | None:
+    """Who is in it: client_id, client_host, group_instance_id. Of a group that nobody has heard of: none.
+
+    None: there are members, and who they are is not told. DescribeGroups knows groups of the classic protocol alone; to
+    it one whose members have that of KIP-848 does not exist, and it is only listed.
+    """
+    found: list[dict[str, Any]] | None = asked(settings, bound_s, lambda client: _members(client, group), **_SILENT)
     return found
+
+
+def _members(client: Any, group: str) -> list[dict[str, Any]] | None:
+    told = client.describe_groups([group])[group]
+    error = told["error"] or ""
+    if NOT_FOUND not in error:
+        _well(error)
+        found: list[dict[str, Any]] = told["members"]
+        return found
+    there = [one for one in client.list_groups() if one["group_id"] == group]
+    return None if any(one.get("group_state") not in NOBODY_IN_IT for one in there) else []
 
 
 def remove(settings: dict[str, Any], group: str, bound_s: float) -> None:

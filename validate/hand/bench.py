@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from validate.cluster import Cluster
 
 FILE = "hand.json"
+SHARE = "--join shares with them; or wait until it is over, or name another --group."
 
 
 @dataclass(frozen=True)
@@ -118,10 +119,32 @@ def check_read(bench: Bench, group: str) -> None:
     bench.place.check_rights([bench.topic], group, needed=("READ", "DESCRIBE"))
 
 
-def check_group(bench: Bench, group: str, *, instance_id: str | None, join: bool, back: bool = False) -> None:
-    """Nobody is pushed out of a group by accident."""
+def check_group(
+    bench: Bench, group: str, *, instance_id: str | None, join: bool, back: bool = False, guarded: bool = False
+) -> None:
+    """Nobody is pushed out of a group by accident. `guarded`: brokers themselves keep two of one name apart."""
     told = groups.members(bench.place.settings, group, ANSWER_S)
-    refuse_members(group, told, instance_id=instance_id, join=join, back=back)
+    if told is None:
+        _refuse_unknown(group, None if guarded else instance_id, join=join, back=back)
+    else:
+        refuse_members(group, told, instance_id=instance_id, join=join, back=back)
+
+
+def _refuse_unknown(group: str, instance_id: str | None, *, join: bool, back: bool) -> None:
+    """Of members who speak the protocol of KIP-848 it is known that they are there, and not who they are."""
+    if not join:
+        raise UsageError(
+            f"Group {group} is in use.",
+            details="Its members have the protocol of KIP-848; a new member takes partitions from them.",
+            resolution=SHARE,
+        )
+    if instance_id is not None and not back:
+        raise UsageError(
+            f"Whether group {group} has a living member with the instance id {instance_id!r} is not known.",
+            details="Its members have the protocol of KIP-848, and are not told; two of one name fence each other off.",
+            resolution="Leave --instance-id out, take --assignment broker (brokers then look after names), or "
+            "--return if nobody alive has that name.",
+        )
 
 
 def refuse_members(
@@ -140,5 +163,5 @@ def refuse_members(
         raise UsageError(
             f"Group {group} is in use: it has {len(others)} member{'s' if len(others) > 1 else ''}.",
             details="A new member takes partitions from them. One that was killed counts until its session is over.",
-            resolution="--join shares with them; or wait until it is over, or name another --group.",
+            resolution=SHARE,
         )

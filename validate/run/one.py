@@ -218,6 +218,7 @@ def _clients(
         raise
     except KastellanError as error:
         _settle(entry, error)
+        expectation.broke_off = True
     finally:
         expectation.workload_died = not acts.workloads.all_well
         acts.workloads.kill()
@@ -243,10 +244,11 @@ def _bulk(context: Context, scenario: Scenario, entry: Entry, place: Workplace, 
     began_s = time.monotonic()
     try:
         with room.watched(room.Room(ledger), spark.sparkContext.cancelAllJobs) as scarce:
-            outcomes = bulk.load(spark, given)
+            producers = bulk.send(spark, given)
     except bulk.BrokeOff as error:
         _settle(entry, scarce[0] if scarce else error)
         return False
+    outcomes = bulk.outcomes(spark, given["ledger"], producers)  # all is sent: no want of room ends this job
     took_s = time.monotonic() - began_s
     total = sum(outcomes.values())
     told = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(outcomes.items()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 import threading
 import time
@@ -38,11 +39,12 @@ def free_bytes(folder: Path) -> int:
 
 
 def written_bytes(folder: Path) -> int:
-    """Files of a running load come and go, Spark's above all."""
+    """Files and folders of a running load come and go, Spark's above all: os.walk passes over what is gone."""
     found = 0
-    for path in folder.rglob("*"):
-        with contextlib.suppress(OSError):
-            found += path.stat().st_size
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(OSError):
+                found += os.stat(os.path.join(place, name)).st_size  # noqa: PTH116, PTH118  of very many files
     return found
 
 
@@ -62,19 +64,28 @@ class Room:
 
 @contextlib.contextmanager
 def watched(room: Room, end: Callable[[], None]) -> Iterator[list[NoRoom]]:
-    """Beside a load that nobody can look after meanwhile: `end` is called once room gets scarce, and why is told."""
+    """Beside a load that nobody can look after meanwhile; NoRoom if there is too little before it begins.
+
+    Once room gets scarce, why is told and `end` is called until it is over: what begins after one call, as another job
+    of Spark's does, is not ended by it.
+    """
+    room.check()
     told: list[NoRoom] = []
     over = threading.Event()
 
     def watch() -> None:
-        while not told and not over.wait(EVERY_S):
+        while not over.wait(EVERY_S):
             try:
-                room.check()
+                if not told:
+                    room.check()
             except NoRoom as error:
                 told.append(error)
+            except OSError:
+                continue  # not to be looked at for now: asked again, or nobody would watch for the rest of the load
+            if told:
                 end()
 
-    thread = threading.Thread(target=watch, daemon=True)
+    thread = threading.Thread(target=watch, name="room", daemon=True)
     thread.start()
     try:
         yield told

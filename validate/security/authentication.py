@@ -136,13 +136,14 @@ def empty(scene: Scene, see: Evidence) -> None:
     user = scene.cluster.validator_user
     for host, door, mechanism in ways(scene):
         place = at(scene, host, door)
-        for name, password in (("", "x"), (user, ""), ("", "")):
-            told = f"user {name!r}, {'no' if not password else 'a'} password"
-            try:
-                refused(see, place, told, tried_login(scene, name, password, host, mechanism, door))
-            except NoAnswer as why:
-                turned_away(see, f"{place}: {told}", str(why))
-        right_login(scene, see, host, door, mechanism)
+        with apart(see, place):
+            for name, password in (("", "x"), (user, ""), ("", "")):
+                told = f"user {name!r}, {'no' if not password else 'a'} password"
+                try:
+                    refused(see, place, told, tried_login(scene, name, password, host, mechanism, door))
+                except NoAnswer as why:
+                    turned_away(see, f"{place}: {told}", str(why))
+            right_login(scene, see, host, door, mechanism)
 
 
 @check(
@@ -323,9 +324,10 @@ def anonymous(scene: Scene, see: Evidence) -> None:
             see.wrong(f"{target}: Metadata was answered: {names[:5]}")
         except (NoAnswer, ssl.SSLError, OSError) as why:
             turned_away(see, str(target), str(why) or repr(why))
-            # ApiVersions needs no login, but where one is asked for a certificate.
-            there = greeted(scene, target, certificate_for(scene, target))
-            see.twin(there == "", f"{target}: the first question of every client is answered {there}")
+            with apart(see, str(target)):
+                # ApiVersions needs no login, but where one is asked for a certificate.
+                there = greeted(scene, target, certificate_for(scene, target))
+                see.twin(there == "", f"{target}: the first question of every client is answered {there}")
     answer = scene.admin().ask(everything(), 9)
     see.twin(bool(answer.topics), f"the administrator is told {len(answer.topics)} topics")
     open_ = [acl for acl in scene.stage.acls() if acl.principal in {"*", "ANONYMOUS"} and acl.permission == "Allow"]

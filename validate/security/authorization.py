@@ -9,6 +9,7 @@ from common.wait import wait_until
 from validate.security import requests
 from validate.security.registry import Evidence, apart, check
 from validate.security.stage import DENIED, GROUP, OK, PREFIX, TOPIC, TRANSACTION
+from validate.security.tunnel import NoTunnel
 from validate.security.wire import HELLO_ID, NoAnswer, Session, name_of
 
 if TYPE_CHECKING:
@@ -48,13 +49,17 @@ def refused(codes: list[int]) -> bool:
 
 
 def both(
-    scene: Scene, see: Evidence, *questions: Question, host: Host | None = None, fine: tuple[int, ...] = (0,)
-) -> None:
-    """The denied user first: what it is refused must still be there for the other one. `fine`: codes of a success."""
+    scene: Scene, see: Evidence, *questions: Question, host: Host | None = None, fine: tuple[int, ...] = (0,),
+    elsewhere: bool = True,
+) -> None:  # fmt: skip
+    """The denied user first: what it is refused must still be there for the other one. `fine`: codes of a success.
+
+    `elsewhere`: from another host as well.
+    """
     with scene.stage.session(DENIED, host) as session:
         if not denied(session, see, DENIED, questions):
             return
-    strangers(scene, see, host, questions)
+    strangers(scene, see, host, questions, elsewhere=elsewhere)
     with scene.stage.session(OK, host) as session:
         for question in questions:
             codes = answered(session, question, fine)
@@ -73,7 +78,9 @@ def denied(session: Session, see: Evidence, who: str, questions: Sequence[Questi
     return True
 
 
-def strangers(scene: Scene, see: Evidence, host: Host | None, questions: Sequence[Question]) -> None:
+def strangers(
+    scene: Scene, see: Evidence, host: Host | None, questions: Sequence[Question], *, elsewhere: bool = True
+) -> None:
     """The same by nobody, where a listener asks clients for no name, and by the denied user from another host: a rule
     may be for User:ANONYMOUS, or for one address.
     """
@@ -83,15 +90,28 @@ def strangers(scene: Scene, see: Evidence, host: Host | None, questions: Sequenc
             with apart(see, f"nobody at {target}"), scene.session(target) as session:
                 denied(session, see, f"nobody at {target}", questions)
     other = next((one for one in scene.cluster.hosts if one.login and one != home), None)
-    if other is None:
+    if other is None or not elsewhere:
+        return
+    way = (other.name, home.name)
+    if way in scene.cut_off:
+        see.note(f"not tried from {other.name}: {scene.cut_off[way]}")
         return
     try:
         session = scene.stage.session(DENIED, home, via=other)
     except (KastellanError, NoAnswer, OSError) as why:
-        see.note(f"not tried from {other.name}: {' '.join(str(why).split()) or type(why).__name__}")
+        told = " ".join(str(why).split()) or type(why).__name__
+        see.note(f"not tried from {other.name}: {told}")
+        if isinstance(why, NoTunnel | NoAnswer | OSError):  # whoever is refused has been answered
+            scene.cut_off[way] = told
         return
     with session:
         denied(session, see, f"{DENIED} from {other.name}", questions)
+
+
+def staged(scene: Scene) -> Sequence[Host]:
+    """The brokers, once the stage stands: if it cannot be built that is told once, and not tried at each of them."""
+    _ = scene.stage
+    return scene.cluster.brokers
 
 
 def answered(session: Session, question: Question, fine: tuple[int, ...]) -> list[int]:
@@ -140,8 +160,10 @@ def topic_write(scene: Scene, see: Evidence) -> None:
     expected=EXPECTED, fix=MENDED,
 )  # fmt: skip
 def topic_describe(scene: Scene, see: Evidence) -> None:
-    for host in scene.cluster.brokers:
-        both(scene, see, requests.metadata(TOPIC), host=host)
+    for number, host in enumerate(staged(scene)):
+        # A rule for an address is the cluster's, not a broker's: from elsewhere one of them is asked.
+        with apart(see, host.name):
+            both(scene, see, requests.metadata(TOPIC), host=host, elsewhere=number == 0)
 
 
 @check(
@@ -250,13 +272,14 @@ def tokens(scene: Scene, see: Evidence) -> None:
 def no_names(scene: Scene, see: Evidence) -> None:
     from validate.security.authentication import everything  # noqa: PLC0415
 
-    for host in scene.cluster.brokers:
+    for host in staged(scene):
         seen = {}
-        for user in (DENIED, OK):
-            with scene.stage.session(user, host) as session:
-                seen[user] = sorted(topic.name for topic in session.ask(everything(), 9).topics)
-        see.expect(not seen[DENIED], f"{host.name}: {DENIED} sees {seen[DENIED] or 'nothing'}")
-        see.twin(TOPIC in seen[OK], f"{host.name}: {OK} sees {len(seen[OK])} topics")
+        with apart(see, host.name):
+            for user in (DENIED, OK):
+                with scene.stage.session(user, host) as session:
+                    seen[user] = sorted(topic.name for topic in session.ask(everything(), 9).topics)
+            see.expect(not seen[DENIED], f"{host.name}: {DENIED} sees {seen[DENIED] or 'nothing'}")
+            see.twin(TOPIC in seen[OK], f"{host.name}: {OK} sees {len(seen[OK])} topics")
 
 
 @check(

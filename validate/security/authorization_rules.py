@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from common.wait import wait_until
 from validate.faults.shell import over_ssh
 from validate.security import requests
-from validate.security.authorization import HERE, UNKNOWN_TOPIC, asked, refused, said
+from validate.security.authorization import HERE, UNKNOWN_TOPIC, asked, refused, said, staged
 from validate.security.host import looks
-from validate.security.registry import Evidence, check
+from validate.security.registry import Evidence, apart, check
 from validate.security.stage import DENIED, OK, PREFIX, TOPIC, Acl
 
 if TYPE_CHECKING:
@@ -83,14 +83,15 @@ def weighed(scene: Scene, see: Evidence) -> None:
 )  # fmt: skip
 def no_rule(scene: Scene, see: Evidence) -> None:
     name = f"no-rule-{time.time_ns():x}"
-    for host in scene.cluster.brokers:
-        for user in (DENIED, OK):
-            with scene.stage.session(user, host) as session:
-                for question in (requests.metadata(name), requests.produce(name)):
-                    codes = asked(session, question)
-                    see.expect(refused(codes), f"{host.name}: {user}: {question.told}: {said(codes)}")
-        codes = asked(scene.admin(host), requests.metadata(name))
-        see.twin(codes == [UNKNOWN_TOPIC], f"{host.name}: administrator: {said(codes)}")
+    for host in staged(scene):
+        with apart(see, host.name):
+            for user in (DENIED, OK):
+                with scene.stage.session(user, host) as session:
+                    for question in (requests.metadata(name), requests.produce(name)):
+                        codes = asked(session, question)
+                        see.expect(refused(codes), f"{host.name}: {user}: {question.told}: {said(codes)}")
+            codes = asked(scene.admin(host), requests.metadata(name))
+            see.twin(codes == [UNKNOWN_TOPIC], f"{host.name}: administrator: {said(codes)}")
     for host, found in scene.in_force(see):
         # A broker shows no value of a setting that is the authorizer's own; one that does must not show this one.
         value = found.get(OPEN_TO_ALL)

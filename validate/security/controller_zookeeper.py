@@ -178,15 +178,20 @@ def no_plain_words(scene: Scene, see: Evidence) -> None:
             place = (keeper.address, port)
             ways += [(via, place) for via in (*([None] if place in open_here else []), inside(scene, keeper, port))]
         own = held(see, keeper)
-        ways += [(keeper, (address, port)) for port, address in sorted(own.items()) if port not in keeper.ports]
+        beside = [(keeper, (address, port)) for port, address in sorted(own.items()) if port not in keeper.ports]
+        ways += beside
+        if beside:
+            with apart(see, f"{keeper.name}: on the host itself"):
+                _carried(scene, see, keeper, own)
         for via, place in ways:
             where = f"{keeper.name} {place[1]}{f' from {via.name}' if via else ''}"
             for told, data in PLAIN.items():
                 with apart(see, where):
                     _plain(see, f"{where}: {told} in plain", _said(scene, via, place, data))
         client = keeper.ports[0]
-        heard = _hello(scene, inside(scene, keeper, client), (keeper.address, client))
-        see.twin(heard.accepted, f"{keeper.name} {client}: TLS {heard.said}")
+        with apart(see, f"{keeper.name} {client}"):
+            heard = _hello(scene, inside(scene, keeper, client), (keeper.address, client))
+            see.twin(heard.accepted, f"{keeper.name} {client}: TLS {heard.said}")
 
 
 def _said(scene: Scene, via: Host | None, place: tuple[str, int], data: bytes) -> bytes | None:
@@ -234,13 +239,16 @@ def tells_nothing(scene: Scene, see: Evidence) -> None:
             see.unknown(f"{keeper.name}: there is no ssh access to it, so AdminServer cannot be looked for there")
             continue
         own = held(see, keeper)
+        carried = False
+        with apart(see, f"{keeper.name}: on the host itself"):
+            carried = _carried(scene, see, keeper, own)
         pages = {ADMIN_SERVER: LOOPBACK} | {port: one for port, one in own.items() if port not in keeper.ports}
         for port, address in sorted(pages.items()):
             with apart(see, f"{keeper.name} {port}"):
                 there = (_said(scene, keeper, (address, port), GET) or b"").startswith(b"HTTP/")
                 see.expect(not there, f"{keeper.name}: {'an' if there else 'no'} AdminServer on {port}")
         if len(found) > 1:
-            _members_speak_tls(scene, see, keeper, own)
+            _members_speak_tls(scene, see, keeper, own if carried else {})
 
 
 def _answers_one_word(scene: Scene, see: Evidence, keeper: Host, good: tuple[Path, Path]) -> None:
@@ -254,7 +262,10 @@ def _answers_one_word(scene: Scene, see: Evidence, keeper: Host, good: tuple[Pat
 
 
 def _members_speak_tls(scene: Scene, see: Evidence, keeper: Host, own: Mapping[int, str]) -> None:
-    """On the port for elections: followers listen there, too, and on the other one the leader alone does."""
+    """On the port for elections: followers listen there, too, and on the other one the leader alone does.
+
+    `own`: what can be reached of its process on the host itself.
+    """
     port = keeper.ports[-1]
     with apart(see, f"{keeper.name} {port}"):
         heard = _hello(scene, inside(scene, keeper, port), (keeper.address, port))
@@ -266,3 +277,10 @@ def _members_speak_tls(scene: Scene, see: Evidence, keeper: Host, own: Mapping[i
             heard = _hello(scene, keeper, (own[port], port))
             if heard.said.startswith(HUNG_UP):
                 see.wrong(f"{keeper.name} {port}: on the host itself no TLS answers a hello: {heard.said}")
+
+
+def _carried(scene: Scene, see: Evidence, keeper: Host, own: Mapping[int, str]) -> bool:
+    """The twin of all that is tried on the host itself: where ssh may carry nothing, everything there looks closed."""
+    client = keeper.ports[0]
+    heard = _hello(scene, keeper, (own.get(client, keeper.address), client))
+    return see.twin(heard.accepted, f"{keeper.name}: a hello on the host itself to {client}: {heard.said}")

@@ -121,7 +121,9 @@ class Look:
         found = []
         for line in self.lines("listening"):
             address, _, port = line.split()[3].rpartition(":")
-            found.append((address.partition("%")[0].strip("[]"), int(port), own in line))
+            # Java's sockets are of IPv6 and say so of IPv4's addresses, too.
+            plain = address.partition("%")[0].strip("[]").removeprefix("::ffff:")
+            found.append((plain, int(port), own in line))
         return found
 
 

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from validate.security.registry import Evidence
 
 ANSWER_S = 15.0
+# To get in from another host: where its packets are dropped, every try lasts until this is over.
+FROM_THERE_S = 3.0
 BROKER_CONFIG = 4
 # Listeners that are for nodes alone; everything else is for clients.
 CONTROLLER, BROKER = "CONTROLLER", "BROKER"
@@ -101,6 +103,8 @@ class Scene:
         self._dropped: list[Session] = []
         self.unseen: dict[str, str] = {}
         """Why a host could not be looked at, by its name."""
+        self.cut_off: dict[tuple[str, str], str] = {}
+        """Why nobody came from one host to a broker on another, by their names: they are not tried again."""
 
     def close(self) -> str:
         """Why something of the proof's own is still in the cluster; empty if nothing is."""
@@ -214,16 +218,22 @@ class Scene:
         return str(found[0])
 
     def logged_in(
-        self, user: str, password: str, host: Host | None = None, *, timeout_s: float = ANSWER_S,
-        door: Listener | None = None, via: Host | None = None,
+        self, user: str, password: str, host: Host | None = None, *, door: Listener | None = None,
+        via: Host | None = None,
     ) -> Session:  # fmt: skip
         """NoWay if the broker does not let this user in. `via`: from that host."""
         target = self.target(host or self.cluster.brokers[0], door or self.login_listener)
+        timeout_s = FROM_THERE_S if via else ANSWER_S
         session = self.session(replace(target, via=via) if via else target, timeout_s=timeout_s)
-        said = session.login(self.mechanism, user, password)
+        try:
+            said = session.login(self.mechanism, user, password)
+        except NoAnswer:
+            session.close()
+            raise
         if not said.well:
             session.close()
             raise NoWay(f"{user} cannot log in: {said}")
+        session.channel.settimeout(ANSWER_S)
         return session
 
     @property

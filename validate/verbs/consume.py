@@ -79,7 +79,10 @@ def run(args: argparse.Namespace) -> int:
         _check_mode(cluster_of(args).mode)
     found = bench_of(args)
     bench.check_read(found, args.group)
-    bench.check_group(found, args.group, instance_id=args.instance_id, join=args.join, back=args.back)
+    guarded = args.assignment == "broker"
+    bench.check_group(
+        found, args.group, instance_id=args.instance_id, join=args.join, back=args.back, guarded=guarded
+    )  # fmt: skip
     name = bench.free_name(found.ledger, args.id, "consumer")
     watch.run(found, "consumer", name, spec, crash_allowed=args.obey)
     print(ending(found.ledger))

@@ -58,7 +58,13 @@ class BrokeOff(KastellanError):
 
 
 def load(spark: SparkSession, given: dict[str, Any]) -> dict[str, int]:
-    """Send what a producer's spec asks for (`count` per topic) and write `reservations` and `sent`; gives the outcomes.
+    """Send what a producer's spec asks for, and give the outcomes."""
+    producers = send(spark, given)
+    return outcomes(spark, given["ledger"], producers)
+
+
+def send(spark: SparkSession, given: dict[str, Any]) -> list[str]:
+    """Send what a producer's spec asks for (`count` per topic), write `reservations` and `sent`; gives the producers.
 
     The ledger is a folder that driver and tasks share under one name. Each task is a producer: `<name>-<number>`.
     """
@@ -86,8 +92,13 @@ def load(spark: SparkSession, given: dict[str, Any]) -> dict[str, int]:
         ) from error
     finally:
         spark.conf.set("spark.sql.session.timeZone", before or "UTC")
-    sent = spark.read.parquet(f"{spec.ledger}/sent")
-    counted = sent.filter(sent.producer.isin(list(shares))).groupBy("outcome").count().collect()
+    return list(shares)
+
+
+def outcomes(spark: SparkSession, ledger: str, producers: list[str]) -> dict[str, int]:
+    """What became of the records that these producers sent."""
+    sent = spark.read.parquet(f"{ledger}/sent")
+    counted = sent.filter(sent.producer.isin(producers)).groupBy("outcome").count().collect()
     return {row["outcome"]: row["count"] for row in counted}
 
 

@@ -11,8 +11,11 @@ import pytest
 
 from common.errors import EXIT_USAGE, UsageError
 from tests.unit.validate.control import described
+from tests.unit.validate.test_workplace import answering
+from validate import groups
 from validate.__main__ import main, parser
 from validate.hand import bench, watch
+from validate.quorum import ClusterSilent
 from validate.run.processes import Workload
 from validate.scenario import Topic
 from validate.verbs import consume, produce
@@ -227,6 +230,43 @@ def test_who_is_dead_may_come_back_under_its_name_alone() -> None:
         bench.refuse_members("g", [member("one"), member("two")], instance_id="one", join=False, back=True)
     with pytest.raises(UsageError, match=r"Group g is in use: it has 2 members\."):
         bench.refuse_members("g", [member("one"), member("two")], instance_id="three", join=False, back=True)
+
+
+def of_groups(monkeypatch: pytest.MonkeyPatch, error: str | None, *states: str) -> Any:
+    """A bench whose coordinator says of group g what kafka-python 3.0.12 makes of a broker's answer."""
+    there = [{"group_id": name, "group_state": state} for name in ("other", "g") for state in states or ("Stable",)]
+    client = SimpleNamespace(
+        describe_groups=lambda groups: {groups[0]: {"error": error, "members": [] if error else [member("one")]}},
+        list_groups=lambda: there if states else there[:1],
+    )
+    monkeypatch.setattr(groups, "asked", answering(client))
+    return SimpleNamespace(place=SimpleNamespace(settings={}))
+
+
+GONE = "[Error 69] GroupIdNotFoundError: Group g not found."
+
+
+def test_a_group_of_kip_848_is_in_use_though_it_is_not_described(monkeypatch: pytest.MonkeyPatch) -> None:
+    for state in ("Stable", "Assigning", "Reconciling"):
+        found = of_groups(monkeypatch, GONE, state)
+        with pytest.raises(UsageError, match=r"Group g is in use\."):
+            bench.check_group(found, "g", instance_id=None, join=False)
+        bench.check_group(found, "g", instance_id=None, join=True)
+        with pytest.raises(UsageError, match="living member with the instance id 'one' is not known"):
+            bench.check_group(found, "g", instance_id="one", join=True)
+        bench.check_group(found, "g", instance_id="one", join=True, back=True)
+        bench.check_group(found, "g", instance_id="one", join=True, guarded=True)
+    for states in (("Empty",), ("Dead",), ()):
+        bench.check_group(of_groups(monkeypatch, GONE, *states), "g", instance_id="one", join=False)
+
+
+def test_a_coordinator_that_tells_an_error_has_not_said_that_nobody_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    for error in ("[Error 14] CoordinatorLoadInProgressError: ", "[Error 30] GroupAuthorizationFailedError: "):
+        with pytest.raises(ClusterSilent, match="does not say what was asked") as told:
+            bench.check_group(of_groups(monkeypatch, error), "g", instance_id=None, join=False)
+        assert error.strip() in str(told.value)
+    with pytest.raises(UsageError, match=r"Group g is in use: it has 1 member\."):
+        bench.check_group(of_groups(monkeypatch, None), "g", instance_id=None, join=False)
 
 
 def test_a_name_belongs_to_one_life(tmp_path: Path) -> None:

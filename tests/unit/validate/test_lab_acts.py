@@ -17,11 +17,14 @@ from common.wait import wait_until
 from tests.unit.validate.control import cluster
 from validate import act, counting, quotas
 from validate import scenario as scenarios
+from validate.expect import parse
 from validate.quorum import ClusterSilent
+from validate.run import one
 from validate.run.acts import Acts, NotMade
 from validate.run.expected import Expectation
 from validate.run.folder import Entry
-from validate.run.processes import Workload
+from validate.run.processes import Workload, WorkloadDied
+from validate.run.room import NoRoom
 from validate.workload.clock import Clock
 
 GROUP = "kastellan-g"
@@ -180,3 +183,34 @@ def test_what_a_process_had_started_dies_with_it(tmp_path: Path) -> None:
     assert made.killed
     assert wait_until(lambda: not child.exists() or child.read_text().split()[2] == "Z", timeout_s=5)
     made.kill()
+
+
+@pytest.mark.parametrize("error", [NotMade("not made"), NoRoom(Path("ledger"), 1, 2), WorkloadDied("died"), None])
+def test_acts_that_break_off_leave_no_group_to_answer_for_the_rest(
+    error: Exception | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Members are killed then, wherever they are: what they have not read would count as unseen, which fails."""
+
+    def play() -> None:
+        if error:
+            raise error
+
+    acts = SimpleNamespace(
+        play=play, finish=list, undo=list, workloads=SimpleNamespace(all_well=True, kill=lambda: None)
+    )
+    monkeypatch.setattr(one, "Acts", lambda *_: acts)
+    found, entry = scenarios.load("consumer-failover"), Entry("x", "t", "t", [], "e", "r", {})
+    made = Expectation(found, cluster(tmp_path), GROUP)
+    one._clients(None, found, entry, None, tmp_path, made)  # type: ignore[arg-type]
+    expected = made.content()
+    assert entry.verdict == ("unknown" if error else None)
+    assert ("groups" in expected, "unseen" in expected["anomalies"]) == (error is None, error is None)
+    assert "lost" in expected["anomalies"]
+    parse(expected)
+
+
+def test_of_acts_that_break_off_no_producer_is_asked_for_what_was_in_the_air(tmp_path: Path) -> None:
+    made = Expectation(scenarios.load("baseline"), cluster(tmp_path), "g")
+    assert {"unacked-read", "unacked-absent", "unseen"} <= set(made.content()["anomalies"])
+    made.broke_off = True
+    assert not {"unacked-read", "unacked-absent", "unseen"} & set(made.content()["anomalies"])

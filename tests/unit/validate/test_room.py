@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -60,15 +61,61 @@ def test_it_is_looked_for_once_a_second(tmp_path: Path) -> None:
     assert looks == [tmp_path]
 
 
-def test_beside_a_load_of_spark_it_is_ended_once_and_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folders_that_come_and_go_meanwhile_are_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spark's _temporary is gone between the look at its parent and the look into it."""
+    (tmp_path / "sent" / "_temporary").mkdir(parents=True)
+    (tmp_path / "part").write_bytes(bytes(7))
+    scan = os.scandir
+
+    def gone(place: Any) -> Any:
+        if str(place).endswith("_temporary"):
+            raise FileNotFoundError(place)
+        return scan(place)
+
+    monkeypatch.setattr(os, "scandir", gone)
+    assert room.written_bytes(tmp_path) == 7
+
+
+def from_look(number: int, free: Any) -> Any:
+    """Room enough until that look; then `free` says."""
+    looks: list[Path] = []
+
+    def look(folder: Path) -> int:
+        looks.append(folder)
+        return 1 << 50 if len(looks) < number else int(free())
+
+    return look
+
+
+def test_beside_a_load_of_spark_it_is_ended_until_it_is_over_and_told_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One call may come between two jobs, and the second would run on."""
     monkeypatch.setattr(room, "EVERY_S", 0.01)
     ended: list[bool] = []
-    with room.watched(room.Room(tmp_path, lambda _: 0), lambda: ended.append(True)) as told:
-        assert wait_until(lambda: bool(ended), timeout_s=10)
-    assert (len(told), ended) == (1, [True])
+    with room.watched(room.Room(tmp_path, from_look(2, lambda: 0)), lambda: ended.append(True)) as told:
+        assert wait_until(lambda: len(ended) > 2, timeout_s=10)
+    calls = len(ended)
+    assert len(told) == 1
     with room.watched(room.Room(tmp_path, lambda _: 1 << 50), lambda: ended.append(True)) as told:
         pass
-    assert (told, ended) == ([], [True])
+    assert (told, len(ended)) == ([], calls)
+
+
+def test_a_look_that_fails_is_not_the_last_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "EVERY_S", 0.01)
+    looks: list[bool] = []
+
+    def free() -> int:
+        looks.append(True)
+        if len(looks) == 1:
+            raise FileNotFoundError("the ledger's folder")
+        return 0
+
+    ended = threading.Event()
+    with room.watched(room.Room(tmp_path, from_look(2, free)), ended.set) as told:
+        assert ended.wait(10)
+    assert len(told) == 1
 
 
 def test_a_writer_whose_disk_fills_up_is_ended_in_order_and_its_ledger_is_whole(
@@ -143,8 +190,11 @@ SMALL = {
 }  # fmt: skip
 
 
-def ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, load: Any) -> tuple[bool, Entry]:
-    monkeypatch.setattr(bulk, "load", load)
+def ran(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, send: Any, outcomes: Any = lambda *_: {"acked": 5}
+) -> tuple[bool, Entry]:
+    monkeypatch.setattr(bulk, "send", send)
+    monkeypatch.setattr(bulk, "outcomes", outcomes)
     cancelled = threading.Event()
     spark = SimpleNamespace(sparkContext=SimpleNamespace(cancelAllJobs=cancelled.set), cancelled=cancelled)
     folder = SimpleNamespace(seed=1, say=lambda _: None)
@@ -170,9 +220,9 @@ def test_a_load_of_spark_without_room_is_cancelled_and_says_why(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(room, "EVERY_S", 0.01)
-    monkeypatch.setattr(room, "LEAST_BYTES", 1 << 60)
 
     def cancelled(spark: Any, _: object) -> None:
+        monkeypatch.setattr(room, "LEAST_BYTES", 1 << 60)
         assert spark.cancelled.wait(10)
         raise bulk.BrokeOff("The bulk load broke off.", details="cancelled")
 
@@ -182,14 +232,45 @@ def test_a_load_of_spark_without_room_is_cancelled_and_says_why(
     assert reason.startswith("The disk of the ledger is filling up: the load was ended.")
 
 
+def test_a_load_of_spark_without_room_from_the_start_does_not_begin(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room, "LEAST_BYTES", 1 << 60)
+    begun: list[bool] = []
+    with pytest.raises(room.NoRoom):
+        ran(tmp_path, monkeypatch, lambda *_: begun.append(True))
+    assert begun == []
+
+
+def test_once_a_load_of_spark_is_sent_nothing_ends_the_count_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room, "EVERY_S", 0.01)
+    threads: list[set[str]] = []
+
+    def sent(*_: object) -> list[str]:
+        threads.append({one.name for one in threading.enumerate()})
+        return ["loader-0"]
+
+    def outcomes(_: object, ledger: str, producers: list[str]) -> dict[str, int]:
+        assert (ledger, producers) == (str(tmp_path), ["loader-0"])
+        threads.append({one.name for one in threading.enumerate()})
+        return {"acked": 5}
+
+    ended, entry = ran(tmp_path, monkeypatch, sent, outcomes)
+    assert (ended, entry.verdict) == (True, None)
+    meanwhile, after = threads
+    assert ("room" in meanwhile, "room" in after) == (True, False)
+
+
 def test_a_load_of_spark_takes_the_shape_that_the_scenario_asks_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[dict[str, Any]] = []
 
-    def load(_: object, given: dict[str, Any]) -> dict[str, int]:
+    def load(_: object, given: dict[str, Any]) -> list[str]:
         asked.append(given)
-        return {"acked": 5}
+        return []
 
     stage = {"for_s": 1.0, "records_per_s": 5.0}
     sizes, keys = [{"bytes": 200, "share": 1}], {"count": 50, "skew": 1.0}

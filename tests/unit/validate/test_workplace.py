@@ -163,7 +163,7 @@ def test_a_coordinator_that_is_not_there_yet_is_waited_for_and_a_group_of_the_lo
     assert brokers.young < 0
     assert brokers.forgotten == [f"{GROUP}-rights"]
     brokers.young = 10**6
-    with pytest.raises(ClusterSilent, match="coordinator of a group does not answer"):
+    with pytest.raises(ClusterSilent, match="coordinator of a group does not say what was asked"):
         place(brokers).check_rights(TOPICS, GROUP)
 
 

@@ -12,7 +12,7 @@ import pytest
 from tests.unit.validate.control import GOOD, cluster
 from validate.security import authentication, run, tls
 from validate.security.registry import CHECKS, Evidence
-from validate.security.scene import Scene
+from validate.security.scene import NoWay, Scene
 from validate.security.transport_certificates import turned_away
 from validate.security.wire import LOGIN_FAILED, NONE, Login, NoAnswer
 
@@ -268,3 +268,36 @@ def test_a_broker_that_is_away_keeps_no_other_from_being_asked(tmp_path: Path, m
             verdict, seen = checked(made, number)
             assert (verdict, seen[0].partition(":")[0]) == ("failed", "broker-3"), seen
             assert "broker-1: timed out" in seen
+
+
+def test_a_broker_that_refuses_the_connection_ends_no_loop(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Check 19 goes on to the next one, and finds it open."""
+
+    def tried(_scene: Scene, _user: str, _password: str, host: Any, *_: Any) -> Login:
+        if host.name == "broker-1":
+            raise ConnectionRefusedError("Connection refused")
+        return LET_IN
+
+    monkeypatch.setattr(authentication, "tried_login", tried)
+    verdict, seen = checked(scene, 19)
+    assert (verdict, seen[0]) == ("failed", "broker-2: user '', a password: let in")
+    assert "broker-1: Connection refused" in seen
+
+
+def test_a_twin_that_cannot_be_asked_ends_no_loop(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Check 26: what is open at the next listener is seen."""
+
+    def session(_scene: Scene, target: Any, *_: Any) -> Any:
+        if target.host.name == "broker-1":
+            raise NoAnswer("closed")
+        return contextlib.nullcontext(SimpleNamespace(ask=lambda *_: SimpleNamespace(topics=[])))
+
+    def greeted(*_: Any) -> str:
+        raise NoWay("There is no certificate of 'admin' at hand.")
+
+    monkeypatch.setattr(Scene, "session", session)
+    monkeypatch.setattr(authentication, "greeted", greeted)
+    monkeypatch.setattr(authentication, "certificate_for", lambda *_: None)
+    verdict, seen = checked(scene, 26)
+    assert verdict == "failed", seen
+    assert seen[0].startswith("broker-2 ")

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+ELECTIONS = 3888
 OWN, WORLD_READ, WORLD_ALL = (31, "x509", "CN=kafka"), (1, "world", "anyone"), (31, "world", "anyone")
 TREE: dict[str, list[tuple[int, str, str]]] = {
     "/": [OWN], "/kafka": [OWN], "/kafka/brokers": [OWN, WORLD_READ], "/kafka/brokers/ids": [OWN, WORLD_READ],
@@ -337,11 +338,19 @@ def test_where_nobody_can_look_at_its_sockets_it_is_unknown(
 def test_members_that_speak_no_tls_to_each_other_are_found(
     said: str, verdict: str, state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Their port is there, by the host's kernel, and hangs up on a hello."""
-    monkeypatch.setattr(checks, "keepers", lambda scene: scene.cluster.zookeepers * 2)
-    monkeypatch.setattr(checks, "_hello", lambda *_: tls.Greeting(said))
-    got, seen = checked(56, Keeper(), state, monkeypatch)
-    assert got == verdict, seen
+    """Their port is there, by the host's kernel, and hangs up on a hello. Where ssh carries nothing all ports do that."""
+
+    def hello(_scene: Any, via: Any, place: tuple[str, int]) -> tls.Greeting:
+        well = carries and via.is_zookeeper and place[1] != ELECTIONS
+        return tls.Greeting("accepted", messages=[tls.SERVER_HELLO]) if well else tls.Greeting(said)
+
+    monkeypatch.setattr(checks, "keepers", lambda scene: [
+        replace(host, ports=(*host.ports, ELECTIONS)) for host in scene.cluster.zookeepers * 2
+    ])  # fmt: skip
+    monkeypatch.setattr(checks, "_hello", hello)
+    for carries in (True, False):
+        got, seen = checked(56, Keeper(beside=(ELECTIONS,)), state, monkeypatch)
+        assert got == (verdict if carries else "unknown"), seen
     monkeypatch.setattr(checks, "held", lambda *_: {})
     assert checked(56, Keeper(), state, monkeypatch)[0] == "unknown"
 

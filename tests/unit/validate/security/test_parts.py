@@ -136,6 +136,16 @@ def test_the_look_is_good_bash_and_its_parts_are_read_back() -> None:
     assert seen["jars"] == ""
 
 
+@pytest.mark.parametrize("address", ["127.0.0.1", "127.0.0.53%lo", "[::1]", "[::ffff:127.0.0.1]"])
+def test_what_is_for_the_host_alone_is_for_nobody_outside(address: str) -> None:
+    """Java's sockets are of IPv6, whatever address they are bound to."""
+    told = f'{look.MARK}listening\nLISTEN 0 50 {address}:4040 *:* users:(("java",pid=42,fd=1))\n'
+    told += 'LISTEN 0 50 [::ffff:198.18.0.1]:9092 *:* users:(("java",pid=42,fd=2))\n'
+    seen = look.Look("broker-1", look.parse(told))
+    assert seen.outer() == {9092}
+    assert "ffff" not in str(seen.listening)
+
+
 @pytest.mark.parametrize(
     ("version", "well"),
     [

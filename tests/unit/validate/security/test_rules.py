@@ -10,11 +10,10 @@ import pytest
 
 from tests.system.cluster import breaks_restarts
 from tests.unit.validate.control import GOOD, cluster
-from validate.security import authorization, authorization_rules, controller, host, run, tls, traces
+from validate.security import authorization_rules, controller, host, run, tls, traces
 from validate.security.registry import CHECKS
 from validate.security.scene import Scene
-from validate.security.stage import DENIED as DENIED_USER
-from validate.security.stage import OK, TOPIC, Acl
+from validate.security.stage import TOPIC, Acl
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -245,94 +244,3 @@ def test_no_trace_counts_only_where_traces_would_be_seen(
     monkeypatch.setattr(controller, "over_ssh", lambda *_, **__: journal)
     got, seen = checked(scene, 53)
     assert got == verdict, seen
-
-
-class Asker:
-    """A session that remembers whose it is."""
-
-    def __init__(self, who: str, where: str = "") -> None:
-        self.who, self.where = who, where
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-
-ANYBODYS = {"name": "OPEN", "port": 9097, "protocol": "SSL", "mechanisms": [], "client_auth": "none"}
-
-
-@pytest.mark.parametrize("number", range(29, 39))
-@pytest.mark.parametrize(
-    ("answered", "reached", "verdict", "said"),
-    [
-        ("", True, "passed", ""),
-        ("nobody", True, "failed", "nobody at broker-1 OPEN 9097: "),
-        ("elsewhere", True, "failed", "kastellan-sec-denied from broker-2: "),
-        ("", False, "passed", "not tried from broker-2: closed"),
-        ("kastellan-sec-denied", False, "failed", "kastellan-sec-denied: "),
-    ],
-)
-def test_what_is_refused_is_refused_without_a_name_and_from_another_host_too(
-    number: int, answered: str, reached: bool, verdict: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def session(user: str, _host: Any = None, *, via: Any = None) -> Asker:
-        if via and not reached:
-            raise OSError("closed")
-        assert via is None or (user, via.name) == (DENIED_USER, "broker-2")
-        return Asker("elsewhere" if via else user)
-
-    def asked(session: Asker, _question: Any) -> list[int]:
-        may = {"admin", answered, *([] if number in {37, 38} else [OK])}
-        return ANSWERED if session.who in may else DENIED
-
-    def nobody(_scene: Scene, target: Any) -> Asker:
-        assert (target.host.name, target.listener.name) == ("broker-1", "OPEN")
-        return Asker("nobody")
-
-    home = cluster(tmp_path).brokers[0]
-    stage = SimpleNamespace(
-        session=session, clear=lambda: None, home=lambda: home, coordinator=lambda *_, **__: home,
-        add_topic=lambda _: None, ruler=lambda: home,
-    )  # fmt: skip
-    monkeypatch.setattr(Scene, "stage", stage)
-    monkeypatch.setattr(Scene, "session", nobody)
-    monkeypatch.setattr(Scene, "admin", lambda *_: Asker("admin"))
-    monkeypatch.setattr(authorization, "asked", asked)
-    monkeypatch.setattr(authorization, "SETTLE_S", 0.0)
-    with contextlib.closing(Scene(cluster(tmp_path, 2, listeners=[*GOOD["listeners"], ANYBODYS]))) as made:
-        if number == 31:  # asked of every broker
-            monkeypatch.setattr(type(made.cluster), "brokers", (made.cluster.hosts[0],))
-        got, seen = checked(made, number)
-    assert got == verdict, seen
-    assert said in seen[0]
-
-
-@pytest.mark.parametrize("number", [32, 33, 37])
-def test_what_one_broker_alone_does_with_zookeeper_is_asked_of_that_one(
-    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The others would say that they are not the controller, before they look at rights."""
-    ruler = cluster(tmp_path, 2).hosts[1]
-    asked_at: set[tuple[str, str]] = set()
-
-    def session(user: str, host: Any = None) -> Asker:
-        return Asker(user, host.name if host else "anywhere")
-
-    def asked(session: Asker, question: Any) -> list[int]:
-        asked_at.add((question.told.partition(" ")[0], session.where))
-        return DENIED if session.who == DENIED_USER or (number == 37 and session.who == OK) else ANSWERED
-
-    stage = SimpleNamespace(
-        session=session, clear=lambda: None, home=lambda: ruler, ruler=lambda: ruler, add_topic=lambda _: None
-    )
-    monkeypatch.setattr(Scene, "stage", stage)
-    monkeypatch.setattr(Scene, "admin", lambda *_: Asker("admin"))
-    monkeypatch.setattr(authorization, "asked", asked)
-    monkeypatch.setattr(authorization, "strangers", lambda *_: None)
-    with contextlib.closing(Scene(cluster(tmp_path, 2))) as made:
-        got, seen = checked(made, number)
-    assert got == "passed", seen
-    where = {place for told, place in asked_at if told in {"CreateTopics", "DeleteTopics", "CreatePartitions"}}
-    assert where == {ruler.name}
