@@ -179,7 +179,7 @@ class Expectation:
         return self._of_a_death({name: {"count": 0} for name in names})
 
     def _of_a_death(self, wanted: dict[str, Any]) -> dict[str, Any]:
-        spared = ("unacked",) if self.workload_died or self.broke_off else ()
+        spared: tuple[str, ...] = ("unacked",) if self.workload_died or self.broke_off else ()
         spared += ("unseen",) if self.broke_off else ()
         return {name: bound for name, bound in wanted.items() if not name.startswith(spared)}
 

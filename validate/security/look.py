@@ -17,9 +17,14 @@ if TYPE_CHECKING:
 BOUND_S = 60.0
 MARK = "@@kastellan "
 NOBODY = "setpriv --reuid 65534 --regid 65534 --clear-groups --"
+# Without a place find would look where it stands.
+_DUMPS = (
+    "/nonexistent -xdev -maxdepth 1 -type f \\( -name '*.hprof' -o -name 'hs_err*' -o -name core -o -name 'core.*' \\)"
+)
 # Name of a part -> what root's bash runs for it. $pid is the service's process, $user its owner, $unit its unit,
 # $conf the folder of the file that it was started with, $data its data directories (ZooKeeper's are named in that file
-# alone), $logs those of its open log files.
+# alone), $logs those of its open log files; $mine what is its user's of the folders above those and of that where it
+# works, $shared the others of these and of the places where systems put dumps.
 PARTS = {
     "pid": "echo $pid",
     "unit": "systemctl show -p ActiveState --value $unit",
@@ -46,10 +51,12 @@ PARTS = {
     "| head -n 20; copies | sort -u | head -n 20",
     "written": "t=/etc/kastellan-sec; nsenter -t $pid -m touch $t 2>&1 && echo wrote $t && nsenter -t $pid -m rm $t",
     "homes": "nsenter -t $pid -m -- ls -A /home /root 2>&1",
-    "dumps": "{ find $data $logs $above $cwd / /root /var/crash /var/lib/systemd/coredump -xdev -maxdepth 1 -type f "
-    "\\( -name '*.hprof' -o -name 'hs_err*' -o -name core -o -name 'core.*' \\) 2>/dev/null; "
-    "find /tmp /var/tmp /dev/shm -xdev -maxdepth 3 -type f "
-    "\\( -name '*.hprof' -o -name 'hs_err_pid*' -o -regex '.*/core\\([.][0-9]+\\)?' \\); } | sort -u",
+    # In folders that others use as well, those of the service alone: its user's, or kept by systemd-coredump for it.
+    "dumps": f"{{ find $data $logs $mine {_DUMPS}; find $shared {_DUMPS} -uid $uid; "
+    "find /var/lib/systemd/coredump -xdev -maxdepth 1 -type f -regextype posix-extended "
+    '-regex ".*/core[.].*[.]$uid[.][0-9a-f]{32}[.].*"; '
+    "find /tmp /var/tmp /dev/shm -xdev -maxdepth 3 -type f -uid $uid "
+    "\\( -name '*.hprof' -o -name 'hs_err_pid*' -o -regex '.*/core\\([.][0-9]+\\)?' \\); } 2>/dev/null | sort -u",
     # What Java takes from its environment, and libraries of debuggers that it has loaded, also while it ran.
     "java": "tr '\\0' '\\n' < /proc/$pid/environ | grep -E '^(JDK_JAVA_OPTIONS|_?JAVA_TOOL_OPTIONS|_JAVA_OPTIONS)='",
     "agents": "grep -oE '[^/ ]*(libjdwp|libdt_socket|libhprof)[^/ ]*' /proc/$pid/maps | sort -u; "
@@ -75,6 +82,9 @@ for d in $data; do logs=$(echo "$logs" | grep -v "^$d/"); done
 logs=$(echo "$logs" | xargs -r -n 1 dirname | sort -u | xargs)
 above=$(for d in $data $logs; do dirname "$d"; done | sort -u | xargs)
 cwd=$(readlink /proc/$pid/cwd)
+uid=$(stat -c %u /proc/$pid)
+mine=$(find $above $cwd -maxdepth 0 -uid $uid | xargs)
+shared=$(find $above $cwd / /root /var/crash -maxdepth 0 ! -uid $uid 2>/dev/null | xargs)
 # Of what is closed beside the settings, copies in temporary folders, whoever made them.
 copies() {
   find "$conf" -type f -size +0 ! -perm -o=r -printf '%s %p\\n' | while read -r size own; do

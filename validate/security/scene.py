@@ -294,8 +294,16 @@ class Scene:
 
     @property
     def services(self) -> list[Host]:
-        """Hosts whose service's cage and files are looked at: Kafka's, and ZooKeeper's by its own unit."""
-        return self.nodes + [host for host in self.cluster.zookeepers if host.service and host not in self.nodes]
+        """Hosts whose service's cage and files are looked at: Kafka's, and ZooKeeper's by its own unit.
+
+        On a host of both the second is a look of its own, under a name of its own.
+        """
+        beside = [
+            replace(host, name=f"{host.name} ({host.service})", roles=("zookeeper",)) if host in self.nodes else host
+            for host in self.cluster.zookeepers
+            if host.service and (host not in self.nodes or host.service != self.cluster.service)
+        ]
+        return self.nodes + beside
 
     @cached_property
     def looks(self) -> dict[str, look.Look]:

@@ -58,6 +58,12 @@ def genuine(scene: Scene, see: Evidence) -> None:
         if not see.twin(bool(sums), f"{host.name}: the process holds {len(sums)} jars open"):
             continue
         versions = sorted(set(CLIENTS.findall(look["jars"])))
+        if not versions and host not in scene.nodes:
+            # One that does not come with a Kafka: neither the gates nor the locks say anything of it.
+            see.unknown(
+                f"{host.name}: no Kafka is among its jars, so its ZooKeeper's version and checksums are not known"
+            )
+            continue
         see.expect(
             bool(versions) and all(map(past_the_gates, versions)), f"{host.name}: runs Kafka {', '.join(versions)}"
         )

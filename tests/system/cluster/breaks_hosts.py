@@ -106,7 +106,8 @@ FILES = (
         said={58: f"{HOST}: {DATA} "},
     ),
     Sabotage(
-        "a dump that lies about", frozenset({62}), shell("install -m 0600 /dev/null /core.4711", "rm -f /core.4711"),
+        "a dump that lies about", frozenset({62}),
+        shell("install -m 0600 -o kafka /dev/null /core.4711", "rm -f /core.4711"),
         said={62: f"{HOST}: dumps: /core.4711"},
     ),
     # The process keeps the file that it opened; what lies at its old path is a copy, so nothing misses it.

@@ -218,7 +218,7 @@ def test_the_overview_is_one_file_and_one_table_with_spread_machine_and_date(
 
 
 def test_what_is_measured_within_another_is_not_missing() -> None:
-    found = {name: {"ratios": [{}]} for name in bench.without_parts(bench.names())}
+    found: dict[str, dict[str, Any]] = {name: {"ratios": [{}]} for name in bench.without_parts(bench.names())}
     assert overview.missing(found) == []
     del found["cluster"]
     assert overview.missing(found) == ["certs", "cluster", "modules"]

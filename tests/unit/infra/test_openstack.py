@@ -296,7 +296,7 @@ def test_a_quota_that_is_not_told_stops_nobody_whatever_the_reason(tmp_path: Pat
 @pytest.mark.parametrize("untold", [0, None])
 def test_a_bound_that_old_clouds_do_not_send_is_none(tmp_path: Path, untold: int | None) -> None:
     """Members of a server group and the size of one volume: what was not sent arrives as 0."""
-    answers = {
+    answers: dict[str, Any] = {
         "getLimitsV2": {**LIMITS, "maxServerGroupMembers": untold},
         "getQuotasetV3": {**STORAGE, "perVolumeGigabytes": untold},
     }

@@ -95,6 +95,23 @@ def test_who_is_hit_leads_a_partition_and_not_the_quorum(tmp_path: Path) -> None
         outages_bench.victim(admin, hosts)
 
 
+def test_where_the_quorums_leader_leads_all_preferred_leaders_are_elected(monkeypatch: pytest.MonkeyPatch) -> None:
+    admin: Any = Asked()
+    elections: list[object] = []
+
+    def elect(place: object) -> None:
+        elections.append(place)
+        admin.leaders = [1, 2, 3]
+
+    monkeypatch.setattr(outages_bench, "elect_preferred", elect)
+    place: Any = "there"
+    outages_bench.set_apart(place, admin)
+    assert elections == []
+    admin.leaders = [1, 1, 1]
+    outages_bench.set_apart(place, admin)
+    assert elections == ["there"]
+
+
 def test_nothing_is_healed_before_others_lead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     admin: Any = Asked()
     happened: list[str] = []
@@ -119,28 +136,58 @@ def test_nothing_is_healed_before_others_lead(tmp_path: Path, monkeypatch: pytes
     assert happened == ["kill 2", "[1, 2, 3]", "[1, -1, 3]", "[1, 3, 3]", "healed"]
 
 
-def test_rounds_take_turns_and_become_medians(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    told = iter([(0.0, 0.0), *[(30.0 + n, 9.0 + n) if n % 3 == 0 else (20.0, 0.5) for n in range(9)]])
-    order: list[str] = []
-    monkeypatch.setattr(outages_bench, "Admin", lambda _: Asked())
-    monkeypatch.setattr(outages_bench, "hit", lambda _place, _admin, kind: order.append(kind))
+class Pretended:
+    """The bench without a cluster: what is done is noted, and beneath a load each thing takes what `told` says."""
 
-    def under_load(_: object, work: Any) -> tuple[float, float]:
+    def __init__(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.order: list[str] = []
+        self.told: Iterator[tuple[float, float]] = iter(())
+        lab = SimpleNamespace(bundle=lambda _: {}, play=lambda _: self.order.append("roll"))
+        place = SimpleNamespace(described=lambda: SimpleNamespace(state_dir=tmp_path))
+        for name, stand_in in {
+            "Admin": lambda _: Asked(),
+            "Field": lambda *_: SimpleNamespace(cluster=cluster(tmp_path)),
+            "Ground": lambda _: place,
+            "benched": lambda: contextlib.nullcontext((lab, tmp_path)),
+            "hit": lambda _place, _admin, kind: self.order.append(kind),
+            "under_load": self.under_load,
+        }.items():
+            monkeypatch.setattr(outages_bench, name, stand_in)
+
+    def under_load(self, _: object, work: Any) -> tuple[float, float]:
         work()
-        return next(told)
+        return next(self.told)
 
-    monkeypatch.setattr(outages_bench, "under_load", under_load)
-    lab: Any = SimpleNamespace(bundle=lambda _: {}, play=lambda _: order.append("roll"))
-    place: Any = SimpleNamespace(cluster=cluster(tmp_path))
-    found = list(outages_bench.ratios(outages_bench.rounds(lab, place, 3)))
-    assert order == ["kill", "stop", "roll"] * 3
+
+@pytest.fixture
+def pretended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pretended:
+    return Pretended(tmp_path, monkeypatch)
+
+
+def test_rounds_take_turns_and_become_medians(pretended: Pretended) -> None:
+    pretended.told = iter([(0.0, 0.0), *[(30.0 + n, 9.0 + n) if n % 3 == 0 else (20.0, 0.5) for n in range(9)]])
+    found = list(outages_bench.measured(3))
+    assert pretended.order == ["kill", "stop", "roll"] * 3
     assert found[0].ours_s == [9.0, 12.0, 15.0]
     assert (found[0].ratio, found[0].goal) == (12.0 / 0.5, None)
 
 
-def test_a_round_in_which_records_were_refused_is_no_figure() -> None:
+def test_whole_rounds_are_told_when_a_later_one_fails(pretended: Pretended) -> None:
+    well = [(30.0, 9.0), (20.0, 0.5), (60.0, 2.0)]
+    pretended.told = iter([(0.0, 0.0), *well, *well, (31.0, 9.5), (20.0, PATIENCE_S)])
+    found: list[harness.Ratio] = []
+    with pytest.raises(SystemExit, match="stop: records were refused"):
+        found.extend(outages_bench.measured(5))
+    assert [(len(one.ours_s), len(one.other_s)) for one in found] == [(2, 2)] * 3
+    assert found[0].ours_s == [9.0, 9.0]
+
+
+def test_a_round_that_fails_at_once_is_no_figure(pretended: Pretended) -> None:
+    pretended.told = iter([(0.0, 0.0), (30.0, PATIENCE_S)])
+    found: list[harness.Ratio] = []
     with pytest.raises(SystemExit, match="kill: records were refused"):
-        outages_bench.Round().add("kill", 30.0, PATIENCE_S)
+        found.extend(outages_bench.measured(5))
+    assert found == []
 
 
 def test_a_port_without_tls_is_opened_on_every_host_one_after_the_other() -> None:

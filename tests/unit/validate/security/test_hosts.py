@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -59,7 +60,7 @@ def looked(changes: dict[str, dict[str, str]], away: tuple[str, ...], asked: lis
         asked.append((host.name, service))
         if host.name in away:
             raise FaultError(f"{host.name} did not answer")
-        own = AT_ZOOKEEPER if host.is_zookeeper else {}
+        own = AT_ZOOKEEPER if service == "zookeeper" else {}
         return look.Look(host.name, WELL | own | changes.get(host.name, {}))
 
     return take
@@ -139,6 +140,23 @@ def test_a_host_that_is_away_keeps_no_other_from_being_looked_at(number: int, ch
     assert seen[0].startswith("broker-3: ")
 
 
+@pytest.mark.parametrize("number", OF_HOSTS)
+def test_a_zookeeper_on_a_brokers_host_is_looked_at_by_its_own_unit(
+    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both = {**GOOD["hosts"][0], "roles": ["kafka_broker", "zookeeper"], "service": "zookeeper", "ports": [2182]}
+    monkeypatch.setattr(software, "locked", lambda _: {"kafka-clients-4.3.1.jar": "aa"})
+    (_, changes, said) = next(one for one in BREAKS if one[0] == number)
+    for broken, verdict in (({}, "passed"), ({"broker-1 (zookeeper)": changes}, "failed")):
+        asked: list[tuple[str, str]] = []
+        monkeypatch.setattr(look, "take", looked(broken, (), asked))
+        with contextlib.closing(Scene(cluster(tmp_path, hosts=[both, *GOOD["hosts"][1:3]]))) as scene:
+            result = run.run_check(CHECKS[number], scene, consent=True)
+        assert {("broker-1", "kafka"), ("broker-1 (zookeeper)", "zookeeper")} <= set(asked)
+        assert result["verdict"] == verdict, result["seen"]
+    assert any(line.startswith("broker-1 (zookeeper): ") and said in line for line in result["seen"])
+
+
 def test_zookeeper_may_be_of_another_kafka_than_brokers_if_that_is_known(
     checked: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -149,6 +167,14 @@ def test_zookeeper_may_be_of_another_kafka_than_brokers_if_that_is_known(
     del locks["3.9.2"]
     verdict, seen = checked(67, older)
     assert (verdict, seen[0]) == ("unknown", "zookeeper-1: this checkout has no lock of Kafka 3.9.2")
+
+
+def test_a_zookeeper_that_comes_with_no_kafka_is_not_known_and_a_broker_without_is_not_genuine(checked: Any) -> None:
+    bare = {"jars": "dd /usr/share/zookeeper/lib/zookeeper-3.8.4.jar"}
+    verdict, seen = checked(67, {"zookeeper-1": bare})
+    assert (verdict, seen[0].partition(",")[0]) == ("unknown", "zookeeper-1: no Kafka is among its jars")
+    verdict, seen = checked(67, {"broker-1": bare})
+    assert (verdict, seen[0]) == ("failed", "broker-1: runs Kafka ")
 
 
 @pytest.mark.parametrize("settings", ["zoo.cfg", "server.properties"])
@@ -179,6 +205,32 @@ def test_a_host_tells_where_the_service_keeps_its_things_and_copies_of_what_is_c
     assert "ca.pem" not in parts["temporary"]
 
 
+def test_dumps_of_other_programs_are_not_the_services(tmp_path: Path) -> None:
+    """What lies in its own folders is its own, whoever has it; in those of the system its user's alone."""
+    data, kept = tmp_path / "shared" / "data", tmp_path / "coredump"
+    data.mkdir(parents=True)
+    kept.mkdir()
+    boot, others = "0" * 32, 4711
+    mine = [data / "core.1", data.parent / "java_pid1.hprof", kept / f"core.java.{os.getuid()}.{boot}.1.1.zst"]
+    strange = [data.parent / "core.2", kept / f"core.postgres.{others}.{boot}.{os.getuid()}.1.zst"]
+    for one in (*mine, *strange):
+        one.touch()
+    for one in (data.parent, mine[0], strange[0]):
+        os.chown(one, others, -1)
+    process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, cwd=data)
+    try:
+        (tmp_path / "systemctl").write_text(f"#!/bin/sh\necho {process.pid}\n")
+        (tmp_path / "systemctl").chmod(0o755)
+        told = look._of_unit("x") + look._HEAD.replace("'DATA'", f"'{data}'") + look._told(("dumps",))
+        script = f"PATH={tmp_path}:$PATH\n{told}exit 0\n".replace("/var/lib/systemd/coredump", str(kept))
+        done = subprocess.run(["bash", "-s"], input=script, capture_output=True, text=True, check=True)
+    finally:
+        process.communicate(b"\n")
+    found = look.parse(done.stdout)["dumps"].splitlines()
+    assert [str(one) for one in mine if str(one) not in found] == []
+    assert [str(one) for one in strange if str(one) in found] == []
+
+
 KEYS = "ops@198.18.0.11: Permission denied (publickey)."
 IN_FORCE = "permitrootlogin no\npasswordauthentication no\nkbdinteractiveauthentication no\npermitemptypasswords no"
 
@@ -187,7 +239,7 @@ IN_FORCE = "permitrootlogin no\npasswordauthentication no\nkbdinteractiveauthent
     ("nothing", "as_root", "key", "sshd", "verdict", "said"),
     [
         (KEYS, KEYS, "let-in", IN_FORCE, "passed", ""),
-        (KEYS, KEYS, "let-in", "", "passed", ""),
+        (KEYS, KEYS, "let-in", "", "passed", "sshd -T does not say what is in force for root"),
         (KEYS.replace("publickey", "publickey,password"), KEYS, "let-in", IN_FORCE, "failed", "offers ops"),
         (KEYS, KEYS.replace("publickey", "publickey,password"), "let-in", IN_FORCE, "failed", "offers root"),
         # Root has no such key, so sshd refuses it all the same.
