@@ -53,7 +53,9 @@ def places_of_controller(cluster: Cluster, *words: str) -> dict[str, str]:
     """`words`: for the playbook, which says all that it can say."""
     lab = cluster.lab
     with watched_here() as seen:
-        told = cluster.play("site", "-vvv", "--diff", *words).output + lab.kastellan("client", "usercc").stdout
+        told = cluster.play("site", "-vvv", "--diff", *words).output
+        if not words:  # it knows nothing of what only the playbook was told
+            told += lab.kastellan("client", "usercc").stdout
     tracked = subprocess.run(["git", "grep", "-hI", ""], cwd=lab.folder, capture_output=True, text=True, check=True)
     pulumi = [path for path in (lab.folder / ".kastellan" / "pulumi").rglob("*") if path.name != "passphrase"]
     return {
