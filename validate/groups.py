@@ -1,7 +1,7 @@
 """Groups: where one is kept, and what its coordinator says of it.
 
 Coordinators are asked with the second client: librdkafka's calls for administrators that go to them end the process if
-a connection goes away meanwhile (confluentinc/librdkafka#4605), and seen on young clusters.
+a connection goes away meanwhile (confluentinc/librdkafka#4605), which was seen on young clusters.
 """
 
 from __future__ import annotations
