@@ -125,6 +125,8 @@ class Expectation:
     """What it left in the air is its own doing: that does not speak against the cluster."""
     broke_off: bool = False
     """Acts were not played to their end, and members killed: what they had still to read speaks against nobody."""
+    slow_readers: bool = False
+    """They read on when the wait for them was over: what they had still to read speaks against nobody either."""
 
     def add(self, step: Step, hosts: Sequence[Host], found: Forecast, controller: int | None) -> None:
         self.forecasts.append(found)
@@ -158,7 +160,7 @@ class Expectation:
 
     def _claims(self) -> list[str]:
         """Groups that have to have read everything."""
-        if self.broke_off:
+        if self.broke_off or self.slow_readers:
             return []
         if not self.scenario.acts:
             return self.groups()
@@ -180,7 +182,7 @@ class Expectation:
 
     def _of_a_death(self, wanted: dict[str, Any]) -> dict[str, Any]:
         spared: tuple[str, ...] = ("unacked",) if self.workload_died or self.broke_off else ()
-        spared += ("unseen",) if self.broke_off else ()
+        spared += ("unseen",) if self.broke_off or self.slow_readers else ()
         return {name: bound for name, bound in wanted.items() if not name.startswith(spared)}
 
     def _progress(self) -> dict[str, Any]:

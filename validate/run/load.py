@@ -25,6 +25,7 @@ MARGIN = 1.5
 EVERY_S = 0.2
 DELIVERY_MS = 300_000
 HOPELESS_S = 30.0
+NOT_ASKED = -1
 PROBE_INTERVAL_MS = {"fresh": 1000, "running": 500}
 PROBE_TIMEOUT_MS = 3_000
 
@@ -36,6 +37,8 @@ class Load:
         shared = context.shared_spec(place.settings, topics)
         self.workloads = Workloads(ledger, context.folder.folder("logs"), shared)
         self.phases: list[Phase] = []
+        self.slow_readers = False
+        """Whether they still came nearer to the end when nobody waited any longer."""
 
     def start(self) -> None:
         load = self._scenario.workload
@@ -135,19 +138,23 @@ class Load:
     def _catch_up(self) -> list[str]:
         # A client that was there before the faults remembers the epochs of leaders that are gone.
         admin = Admin(self._context.cluster)
-        left = [-1]
+        bound_s = self._scenario.bounds["catch_up_s"]
+        began_s, lags = time.monotonic(), [(0.0, NOT_ASKED)]
         errors: list[str] = []
 
         def caught_up() -> bool:
             try:
-                left[0] = admin.behind(self._group, self._scenario.topics)
+                lags.append((time.monotonic() - began_s, admin.behind(self._group, self._scenario.topics)))
             except KastellanError as error:
                 errors[:] = [str(error)]
                 return False
-            return left[0] == 0
+            return lags[-1][1] == 0
 
-        bound_s = self._scenario.bounds["catch_up_s"]
         if wait_until(caught_up, timeout_s=bound_s, every_s=0.5):
             return []
+        # Who stands still is stuck, and what it did not read speaks against the cluster; who is slow is only slow.
+        left = lags[-1][1]
+        self.slow_readers = any(0 <= left < lag for at_s, lag in lags if at_s >= bound_s / 2)
         why = f"; {errors[0]}" if errors else ""
-        return [f"group {self._group} was still {left[0]} records behind after {bound_s:.0f} s{why}"]
+        how = ", and still read on" if self.slow_readers else ""
+        return [f"group {self._group} was still {left} records behind after {bound_s:.0f} s{how}{why}"]

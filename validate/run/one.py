@@ -200,6 +200,7 @@ def _happen(
                     entry.settle("unknown", "" if known else told)
             finally:
                 expectation.workload_died = not load.workloads.all_well
+                expectation.slow_readers = load.slow_readers
                 load.workloads.kill()
                 entry.phases = load.phases
     return story

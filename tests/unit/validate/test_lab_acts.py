@@ -209,6 +209,16 @@ def test_acts_that_break_off_leave_no_group_to_answer_for_the_rest(
     parse(expected)
 
 
+def test_what_slow_readers_had_still_to_read_speaks_against_nobody(tmp_path: Path) -> None:
+    made = Expectation(scenarios.load("baseline"), cluster(tmp_path), "g")
+    assert "groups" in made.content()
+    made.slow_readers = True
+    expected = made.content()
+    assert ("groups" in expected, "unseen" in expected["anomalies"]) == (False, False)
+    assert {"unacked-read", "lost", "lost-in-delivery"} <= expected["anomalies"].keys()
+    parse(expected)
+
+
 def test_of_acts_that_break_off_no_producer_is_asked_for_what_was_in_the_air(tmp_path: Path) -> None:
     made = Expectation(scenarios.load("baseline"), cluster(tmp_path), "g")
     assert {"unacked-read", "unacked-absent", "unseen"} <= set(made.content()["anomalies"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import threading
 from types import SimpleNamespace
@@ -25,6 +26,7 @@ from validate.workload import bulk
 from validate.workload.seal import seal
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from validate.workload.spec import ProducerSpec
@@ -285,20 +287,36 @@ def test_a_load_of_spark_takes_the_shape_that_the_scenario_asks_for(
     assert given["shape"][0]["records_per_s"] == 5.0
 
 
+@pytest.mark.parametrize(
+    ("lag", "said", "slow"),
+    [
+        (lambda _: 4711, "4711 records behind after 0 s", False),
+        (lambda look: 4711 - look, "records behind after 0 s, and still read on", True),
+        (lambda look: 4711 - min(look, 3), "4708 records behind after 0 s", False),  # stuck since early
+    ],
+    ids=["stands still", "reads on", "stopped early"],
+)
 def test_a_reader_that_does_not_keep_up_ends_the_wait_with_words(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    lag: Callable[[int], int], said: str, slow: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its lag is told and nobody waits for ever; the ledger is sealed after that as after any other end."""
-    monkeypatch.setattr("validate.run.load.Admin", lambda _: SimpleNamespace(behind=lambda *_: 4711))
-    slow = scenario.load("baseline")
-    slow.bounds["catch_up_s"] = 0.2
+    looks = itertools.count()
+    monkeypatch.setattr("validate.run.load.Admin", lambda _: SimpleNamespace(behind=lambda *_: lag(next(looks))))
+    monkeypatch.setattr(
+        "validate.run.load.wait_until",
+        lambda ready, *, timeout_s, every_s: wait_until(ready, timeout_s=timeout_s, every_s=every_s / 50),
+    )
+    found = scenario.load("baseline")
+    found.bounds["catch_up_s"] = 0.4
     context: Any = SimpleNamespace(
         folder=SimpleNamespace(folder=lambda _: tmp_path), shared_spec=lambda *_: {}, cluster=None
     )
     place: Any = SimpleNamespace(settings={})
-    made = Load(context, slow, place, tmp_path, "kastellan-g")
+    made = Load(context, found, place, tmp_path, "kastellan-g")
     monkeypatch.setattr(made.workloads, "of", lambda *kinds: ["reader"] if kinds == ("consumer",) else [])
     monkeypatch.setattr(made.workloads, "end", lambda which, **_: [f"ended {which}"])
-    assert made.finish() == [
-        "ended []", "ended []", "group kastellan-g was still 4711 records behind after 0 s", "ended ['reader']",
-    ]  # fmt: skip
+    *ended, words, last = made.finish()
+    assert (ended, last) == (["ended []", "ended []"], "ended ['reader']")
+    assert words.startswith("group kastellan-g was still ")
+    assert words.endswith(said)
+    assert made.slow_readers is slow
