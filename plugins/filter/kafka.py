@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import getpass
-import ipaddress
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +18,7 @@ from ..module_utils import (
     properties_text,
     quorum_ids,
     scram_bootstrap,
+    signing,
 )
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def firewall_rules(settings: dict[str, Any]) -> list[dict[str, Any]]:
     clients = [int(listener["port"]) for listener in opened if listener["name"] not in own]
     inner = [int(listener["port"]) for listener in opened if listener["name"] in own]
     addresses = sorted({node[name] for node in settings["nodes"] for name in ("address", "login_address")})
-    sources = [address for address in addresses if _is_address(address)]
+    sources = [address for address in addresses if signing.is_address(address)]
     rules = [{"ports": clients, "sources": []}] if clients else []
     return [*rules, {"ports": inner, "sources": sources}]
 
@@ -206,28 +206,8 @@ def scram_users(
 
 
 def signing_request(variables: Mapping[str, Any], all_nodes: list[dict[str, Any]]) -> dict[str, Any]:
-    """Names and addresses come from the inventory; the host's request adds only its public key."""
     node = next(node for node in all_nodes if node["name"] == variables["inventory_hostname"])
-    aliases: list[str] = list(variables.get("kafka_certificate_aliases") or [])
-    addresses: list[str] = []
-    for address in dict.fromkeys([node["address"], node["login_address"]]):
-        (addresses if _is_address(address) else aliases).append(address)
-    asked = variables["__kafka_requested"]
-    return {
-        "name": node["name"],
-        "aliases": [alias for alias in aliases if alias != node["name"]],
-        "addresses": addresses,
-        "request": asked["request"],
-        "certificate": asked["certificate"] or None,
-    }
-
-
-def _is_address(text: str) -> bool:
-    try:
-        ipaddress.ip_address(text)
-    except ValueError:
-        return False
-    return True
+    return signing.request_of(node, variables["__kafka_requested"], variables.get("kafka_certificate_aliases") or ())
 
 
 def admin_properties(user: str, login: dict[str, Any]) -> str:

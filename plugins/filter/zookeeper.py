@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 from typing import TYPE_CHECKING, Any
 
 from ..module_utils import (
@@ -11,6 +10,7 @@ from ..module_utils import (
     ensemble,
     preflight_rules,
     scram_bootstrap,
+    signing,
     zookeeper_elsewhere,
     zookeeper_properties,
 )
@@ -43,28 +43,8 @@ def zookeeper_tools(config_dir: str) -> str:
 
 
 def zookeeper_signing_request(variables: Mapping[str, Any], members: list[dict[str, Any]]) -> dict[str, Any]:
-    """Names and addresses come from the inventory; the host's request adds only its public key."""
     member = next(member for member in members if member["name"] == variables["inventory_hostname"])
-    aliases: list[str] = []
-    addresses: list[str] = []
-    for address in dict.fromkeys([member["address"], member["login_address"]]):
-        (addresses if _is_address(address) else aliases).append(address)
-    asked = variables["__zookeeper_requested"]
-    return {
-        "name": member["name"],
-        "aliases": [alias for alias in aliases if alias != member["name"]],
-        "addresses": addresses,
-        "request": asked["request"],
-        "certificate": asked["certificate"] or None,
-    }
-
-
-def _is_address(text: str) -> bool:
-    try:
-        ipaddress.ip_address(text)
-    except ValueError:
-        return False
-    return True
+    return signing.request_of(member, variables["__zookeeper_requested"])
 
 
 def member_address(member: Mapping[str, Any]) -> dict[str, str]:
@@ -83,7 +63,7 @@ def zookeeper_firewall(settings: dict[str, Any], clients: list[dict[str, Any]]) 
 
 def _addresses(entries: list[dict[str, Any]]) -> list[str]:
     found = {entry[name] for entry in entries for name in ("address", "login_address")}
-    return sorted(address for address in found if _is_address(address))
+    return sorted(address for address in found if signing.is_address(address))
 
 
 def zookeeper_node_problems(looks: Mapping[str, Any], wanted: dict[str, Any]) -> list[str]:

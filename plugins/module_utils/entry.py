@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .cluster import Cluster
+from .errors import KafkaModuleError
 from .messages import LIBRARY, LIBRARY_ERROR
 from .settings import CLIENT_OPTIONS, SECRET_OPTIONS, read_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from ansible.module_utils.basic import AnsibleModule
+
+    from .reconcile import Work
 
 COMMON_SPEC: dict[str, dict[str, Any]] = {
     "bootstrap_servers": {"type": "list", "elements": "str"},
@@ -40,3 +43,18 @@ def prepare(module: AnsibleModule, secrets: Iterable[str | None] = ()) -> None:
 
 def connect(params: dict[str, Any]) -> Cluster:
     return Cluster(read_settings(params["bootstrap_servers"], params["client"]), timeout_s=params["timeout_s"])
+
+
+def reconcile(
+    module: AnsibleModule, plan_work: Callable[[Cluster, dict[str, Any]], Work], secrets: Iterable[str | None] = ()
+) -> None:
+    """A module for one kind of thing, from its parameters to its exit."""
+    prepare(module, secrets)
+    try:
+        with connect(module.params) as cluster:
+            outcome = plan_work(cluster, module.params).finish(check_mode=module.check_mode)
+    except KafkaModuleError as error:
+        module.fail_json(msg=str(error))
+    for warning in outcome.warnings:
+        module.warn(warning)
+    module.exit_json(**outcome.result())

@@ -1,4 +1,4 @@
-"""What can go wrong in a module. Backends raise these; only a module's main() turns one into fail_json."""
+"""What can go wrong in a module. Backends raise these; main() or entry.reconcile turns one into fail_json."""
 
 from __future__ import annotations
 

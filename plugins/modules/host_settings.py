@@ -20,32 +20,8 @@ description:
   - Kernel settings that a container cannot change are returned and said in a warning, not failed.
   - The live table of nftables is compared with what its text makes in a network namespace of its own, so rules that
     somebody else added or took away are seen. Other tables are left alone.
+extends_documentation_fragment: [kastellan.kafka.files]
 options:
-  files:
-    description: As for M(kastellan.kafka.managed_files).
-    type: list
-    elements: dict
-    required: true
-    suboptions:
-      path: {description: Absolute path., type: path, required: true}
-      state:
-        description: What has to be there.
-        choices: [file, directory, link, absent]
-        default: file
-        type: str
-      content: {description: Text of a file., type: str, default: ""}
-      block:
-        description: Name of a part of a file that belongs to others; O(files[].content) is that part only.
-        type: str
-      target: {description: Where a link leads., type: str}
-      owner: {description: Owner; empty leaves it to whoever runs this., type: str, default: root}
-      group: {description: Group; empty likewise., type: str, default: root}
-      mode: {description: Mode in octal digits., type: str, default: "0644"}
-      secret: {description: Leave the content out of the diff., type: bool, default: false}
-      content_if:
-        description: Where a folder whose owner or group changes holds this name, what is theirs in it goes with it.
-        type: str
-        default: ""
   kernel: {description: Names as sysctl has them and their values., type: dict, default: {}}
   table: {description: Family and name of the table., type: str, default: inet kastellan}
   firewall:

@@ -67,8 +67,7 @@ strays:
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils import acls_backend
-from ..module_utils.entry import COMMON_SPEC, STRAYS_SPEC, connect, prepare
-from ..module_utils.errors import KafkaModuleError
+from ..module_utils.entry import COMMON_SPEC, STRAYS_SPEC, reconcile
 from ..module_utils.specs import ACLS, NAMES
 
 SPEC = {
@@ -80,16 +79,7 @@ SPEC = {
 
 
 def main() -> None:
-    module = AnsibleModule(argument_spec=SPEC, supports_check_mode=True)
-    prepare(module)
-    try:
-        with connect(module.params) as cluster:
-            outcome = acls_backend.plan_work(cluster, module.params).finish(check_mode=module.check_mode)
-    except KafkaModuleError as error:
-        module.fail_json(msg=str(error))
-    for warning in outcome.warnings:
-        module.warn(warning)
-    module.exit_json(**outcome.result())
+    reconcile(AnsibleModule(argument_spec=SPEC, supports_check_mode=True), acls_backend.plan_work)
 
 
 if __name__ == "__main__":

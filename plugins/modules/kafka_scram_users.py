@@ -80,8 +80,7 @@ tested:
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils import users_backend
-from ..module_utils.entry import COMMON_SPEC, STRAYS_SPEC, connect, prepare
-from ..module_utils.errors import KafkaModuleError
+from ..module_utils.entry import COMMON_SPEC, STRAYS_SPEC, reconcile
 from ..module_utils.specs import NAMES, USERS
 
 SPEC = {
@@ -95,15 +94,7 @@ SPEC = {
 
 def main() -> None:
     module = AnsibleModule(argument_spec=SPEC, supports_check_mode=True)
-    prepare(module, [user["password"] for user in module.params["users"]])
-    try:
-        with connect(module.params) as cluster:
-            outcome = users_backend.plan_work(cluster, module.params).finish(check_mode=module.check_mode)
-    except KafkaModuleError as error:
-        module.fail_json(msg=str(error))
-    for warning in outcome.warnings:
-        module.warn(warning)
-    module.exit_json(**outcome.result())
+    reconcile(module, users_backend.plan_work, secrets=[user["password"] for user in module.params["users"]])
 
 
 if __name__ == "__main__":

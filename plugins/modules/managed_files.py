@@ -17,32 +17,7 @@ description:
   - Looks at every entry and brings about what differs, each file whole or not at all.
   - One call for all files of a phase, because every task costs a round trip to every host.
   - Never follows or replaces what is of another kind; an entry of state V(absent) removes a folder only if it is empty.
-options:
-  files:
-    description: The entries, in the order in which they are made.
-    type: list
-    elements: dict
-    required: true
-    suboptions:
-      path: {description: Absolute path., type: path, required: true}
-      state:
-        description: What has to be there.
-        choices: [file, directory, link, absent]
-        default: file
-        type: str
-      content: {description: Text of a file., type: str, default: ""}
-      block:
-        description: Name of a part of a file that belongs to others; O(files[].content) is that part only.
-        type: str
-      target: {description: Where a link leads., type: str}
-      owner: {description: Owner; empty leaves it to whoever runs this., type: str, default: root}
-      group: {description: Group; empty likewise., type: str, default: root}
-      mode: {description: Mode in octal digits., type: str, default: "0644"}
-      secret: {description: Leave the content out of the diff., type: bool, default: false}
-      content_if:
-        description: Where a folder whose owner or group changes holds this name, what is theirs in it goes with it.
-        type: str
-        default: ""
+extends_documentation_fragment: [kastellan.kafka.files]
 attributes:
   check_mode: {support: full}
   diff_mode: {support: full}

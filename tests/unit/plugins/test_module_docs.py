@@ -10,8 +10,6 @@ from typing import Any
 import pytest
 import yaml
 
-from plugins.doc_fragments.client import ModuleDocFragment
-
 FOLDER = Path(__file__).parents[3] / "plugins" / "modules"
 # What stands beside an action plugin is its documentation alone.
 MODULES = sorted(path.stem for path in FOLDER.glob("[!_]*.py") if path.stem != "stack_secrets")
@@ -34,8 +32,9 @@ def merged_options(documentation: dict[str, Any]) -> dict[str, Any]:
     """As Ansible merges them: what a module says of an option itself counts more."""
     options = dict(documentation.get("options", {}))
     for fragment in documentation.get("extends_documentation_fragment", []):
-        name = fragment.split(".")[3].upper() if fragment.count(".") == 3 else "DOCUMENTATION"
-        for option, said in yaml.safe_load(getattr(ModuleDocFragment, name))["options"].items():
+        file, part = (*fragment.split(".")[2:], "documentation")[:2]
+        found = importlib.import_module(f"plugins.doc_fragments.{file}").ModuleDocFragment
+        for option, said in yaml.safe_load(getattr(found, part.upper()))["options"].items():
             options[option] = said | options.get(option, {})
     return options
 
