@@ -63,6 +63,11 @@ def is_url(place: str) -> bool:
     return "://" in place and not place.startswith("file:")
 
 
+def size_on_disk(root: Path) -> int:
+    """Bytes of the tables alone: the journals that they were sealed from may lie beside them."""
+    return sum(path.stat().st_size for table in TABLES for path in parquet_files(root / table))
+
+
 def open_ledger(spark: SparkSession, place: str, *, without: Iterable[Problem] = ()) -> Ledger:
     """Open every folder of a ledger. Raises only if there is no such place: all else is told in `problems`.
 

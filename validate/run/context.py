@@ -12,6 +12,9 @@ from validate.run import shared
 from validate.workload.clock import Clock
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
     from pyspark.sql import SparkSession
 
     from validate.admin import Admin
@@ -63,6 +66,15 @@ class Context:
         if self.spark_master is not None and is_remote(self.spark_master):
             shared.require(self.spark(sends=True), self.folder.folder("ledger"), self.spark_master)
 
+    @staticmethod
+    def planned_for(spark: SparkSession, ledger: Path) -> AbstractContextManager[None]:
+        """Within the block Spark plans for this ledger; it was started for the largest of the run."""
+        from validate import session  # noqa: PLC0415  Spark's modules, only now
+        from validate.ledger.read import size_on_disk  # noqa: PLC0415
+
+        size = size_on_disk(ledger)
+        return session.planned_for(spark, 0 if size < INTERPRETED_BYTES else size)
+
     def close(self) -> None:
         if self._spark is not None:
             try:
@@ -93,4 +105,6 @@ OPEN = (
 )
 # What a paced scenario leaves is just too much for a session that interprets its plans instead of compiling them.
 PACED_BYTES = 8 * 1024 * 1024
+# In a session at work a ledger below this is judged as a small one all the same: making code costs more than it saves.
+INTERPRETED_BYTES = 16 * 1024 * 1024
 LARGE_BYTES = 256 * 1024 * 1024

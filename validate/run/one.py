@@ -276,7 +276,8 @@ def _judge(context: Context, scenario: Scenario, entry: Entry, place: Workplace,
         entry.settle("unknown", problem)
     findings = context.folder.place("findings", scenario.id)
     began_s = time.monotonic()
-    summary = judge.judge_ledger(spark, ledger, None, findings)
+    with context.planned_for(spark, ledger):
+        summary = judge.judge_ledger(spark, ledger, None, findings)
     judged_s = time.monotonic() - began_s
     verdicts = context.folder.folder("verdicts")
     (verdicts / f"{scenario.id}.json").write_text(json.dumps(summary.to_json(), indent=1) + "\n", encoding="utf-8")

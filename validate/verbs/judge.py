@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
     from validate import judge, output, readback, session  # noqa: PLC0415
     from validate.expect import load  # noqa: PLC0415
     from validate.hand.read_back import read_back  # noqa: PLC0415
-    from validate.ledger.read import is_url  # noqa: PLC0415
+    from validate.ledger.read import is_url, size_on_disk  # noqa: PLC0415
     from validate.show import show  # noqa: PLC0415
 
     place = args.ledger.removeprefix("file://")
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     out = output.place_named(args.out, place) if args.out else output.place_beside(place)
     if not args.json and sys.stderr.isatty():
         print("Judging; Spark takes some seconds to start.", file=sys.stderr)
-    size = 0 if is_url(place) else sum(x.stat().st_size for x in Path(place).rglob("*") if x.is_file())
+    size = 0 if is_url(place) else size_on_disk(Path(place))
     cluster = cluster_of(args) if args.read_back else None
     jars = readback.jars() if cluster else []
     spark = session.start(master=args.spark_master, size_bytes=size, jars=jars)

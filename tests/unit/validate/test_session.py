@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from typing import TYPE_CHECKING
 from unittest.mock import MagicMock
@@ -12,7 +13,7 @@ from common.errors import EXIT_UNKNOWN, UnreadableError, UsageError
 from tests.unit.validate.control import cluster
 from validate import session
 from validate.run import runner
-from validate.run.context import Context
+from validate.run.context import INTERPRETED_BYTES, Context
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -141,6 +142,25 @@ def test_other_masters_are_not_asked(master: str) -> None:
 @pytest.mark.parametrize(("size", "least"), [(0, 1), (session.SMALL_BYTES - 1, 1), (session.SMALL_BYTES, 8)])
 def test_shuffle_partitions(size: int, least: int) -> None:
     assert session.shuffle_partitions(size) == least
+
+
+@pytest.mark.parametrize(
+    ("table_bytes", "planned"), [(INTERPRETED_BYTES - 1, "1"), (INTERPRETED_BYTES, "8"), (300 * 2**20, "18")]
+)
+def test_a_run_plans_each_verdict_by_the_tables_of_its_ledger(table_bytes: int, planned: str, tmp_path: Path) -> None:
+    """Not by the session's own size, nor by journals and what else lies beside them."""
+    for place, size in (("log/part-0.parquet", table_bytes), ("journals/writer-1.journal", 2**30)):
+        (tmp_path / place).parent.mkdir()
+        (tmp_path / place).touch()
+        os.truncate(tmp_path / place, size)
+    asked: dict[str, str] = {}
+    spark = MagicMock()
+    spark.conf.get.side_effect = lambda name: asked.get(name, "before")
+    spark.conf.set.side_effect = asked.__setitem__
+    with Context.planned_for(spark, tmp_path):
+        assert asked["spark.sql.shuffle.partitions"] == planned
+        assert asked["spark.sql.adaptive.enabled"] == str(planned != "1").lower()
+    assert set(asked.values()) == {"before"}
 
 
 def test_what_spark_says_is_cut_to_what_helps() -> None:
