@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _NO_PLUGIN = r"no resource plugin|could not (find|load) plugin|failed to load plugin|error downloading plugin"
+_NO_LIBVIRT = r"failed to connect: .*(no such file|no such host|refused|unreachable|no route|timeout)"
 _NO_REGION = (
     r"No suitable endpoint|endpoint.*catalog|invalid.*region|region.*(not valid|unknown)|no such host"
     r"|dial tcp.*(refused|unreachable|timeout)"
@@ -28,7 +29,7 @@ _NO_ENTRY = (
 _WHO = {
     "openstack": "OS_CLOUD with a clouds.yaml, or OS_* variables, OS_REGION_NAME among them: docs/how-to/openstack.md",
     "aws": "AWS_PROFILE and AWS_REGION: docs/how-to/aws.md",
-    "libvirt": "libvirt:uri: docs/how-to/libvirt.md",
+    "libvirt": "libvirt:uri; for this machine's own be root, or in its group libvirt: docs/how-to/libvirt.md",
 }
 # Words of clouds and of Pulumi -> what is wrong, whatever was asked for, and what to do.
 GENERAL = (
@@ -36,6 +37,11 @@ GENERAL = (
         _NO_PLUGIN,
         "Pulumi's plugin for this cloud is not there.",
         "./kastellan up fetches or builds it; by hand: pulumi plugin install resource NAME VERSION --file FILE.",
+    ),
+    (
+        _NO_LIBVIRT,
+        "No libvirt answers there.",
+        "Nothing was made. See that libvirtd runs and that libvirt:uri names it: docs/how-to/libvirt.md.",
     ),
     (
         _NO_REGION,
