@@ -69,7 +69,8 @@ def refuse_kept_data(stack: str) -> None:
         return
     exported = json.loads(pulumi("stack", "export", "--stack", stack))
     resources = (exported.get("deployment") or {}).get("resources") or []
-    kept = [entry["urn"].rpartition("::")[2] for entry in resources if entry.get("protect")]
+    # On libvirt a host's volumes say which one they are.
+    kept = [entry["urn"].rpartition("::")[2].removesuffix("-data") for entry in resources if entry.get("protect")]
     if kept:
         raise KastellanError(
             f"Stack {stack} keeps its data: {len(kept)} volumes are protected.",

@@ -19,8 +19,8 @@ from infra.providers.base import Difference, Part, Props
 RUNNING, SILENT, UNASKED = "running", "silent", "unasked"
 INPUTS = ("name", "machine", "address", "port", "user", "host_key", "state_dir", "data_path", "timeout_s")
 EVERY_S = 2
-# 0 done, 2 done with something to note; anything else is an error that its own words explain.
-SETTLED = "cloud-init status --wait --long || test $? -eq 2"
+# 0 done, 2 done with something to note; anything else is an error that its words explain. Waiting, it writes dots.
+SETTLED = "cloud-init status --wait > /dev/null; cloud-init status --long || test $? -eq 2"
 
 
 class Arrival(Part):

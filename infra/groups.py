@@ -58,6 +58,7 @@ def _plan_group(name: str, group: object, more: Mapping[str, bool]) -> list[Host
             roles=roles,
             node_id=first_id + number if counts_ids else None,
             rack=racks[number % len(racks)] if racks else None,
+            group=name,
             address_index=address + number,
             memory_bytes=_size(fields["memory"], f"{where}.memory", least=LEAST_MEMORY),
             disk_bytes=_size(fields["disk"], f"{where}.disk", least=LEAST_DISK),

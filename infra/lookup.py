@@ -11,9 +11,12 @@ from common.names import nearest
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from infra.plan import HostPlan
+
 T = TypeVar("T")
 
 _NO_PLUGIN = r"no resource plugin|could not (find|load) plugin|failed to load plugin|error downloading plugin"
+_NO_LIBVIRT = r"failed to connect: .*(no such file|no such host|refused|unreachable|no route|timeout)"
 _NO_REGION = (
     r"No suitable endpoint|endpoint.*catalog|invalid.*region|region.*(not valid|unknown)|no such host"
     r"|dial tcp.*(refused|unreachable|timeout)"
@@ -22,7 +25,13 @@ _NO_ENTRY = (
     r"auth_url|Authentication failed|Unauthorized|\b40[13]\b|credential|InvalidClientToken|AuthFailure|ExpiredToken"
     r"|clouds\.yaml|Missing region|failed to connect|error while configuring"
 )
-# Words of clouds and of Pulumi -> what is wrong, whatever was asked for.
+# How to get in, by the cloud that Pulumi's words name.
+_WHO = {
+    "openstack": "OS_CLOUD with a clouds.yaml, or OS_* variables, OS_REGION_NAME among them: docs/how-to/openstack.md",
+    "aws": "AWS_PROFILE and AWS_REGION: docs/how-to/aws.md",
+    "libvirt": "libvirt:uri; for this machine's own be root, or in its group libvirt: docs/how-to/libvirt.md",
+}
+# Words of clouds and of Pulumi -> what is wrong, whatever was asked for, and what to do.
 GENERAL = (
     (
         _NO_PLUGIN,
@@ -30,16 +39,19 @@ GENERAL = (
         "./kastellan up fetches or builds it; by hand: pulumi plugin install resource NAME VERSION --file FILE.",
     ),
     (
-        _NO_REGION,
-        "The region, or the address of the cloud, does not exist or does not answer.",
-        "See that it is right (OS_REGION_NAME, AWS_REGION, libvirt:uri): docs/how-to has a page for each cloud.",
+        _NO_LIBVIRT,
+        "No libvirt answers there.",
+        "Nothing was made. See that libvirtd runs and that libvirt:uri names it: docs/how-to/libvirt.md.",
     ),
     (
-        _NO_ENTRY,
-        "The cloud does not let us in.",
-        "Say who you are (OS_CLOUD, AWS_PROFILE, libvirt:uri): docs/how-to has a page for each cloud.",
+        _NO_REGION,
+        "The region, or the address of the cloud, does not exist or does not answer.",
+        "Nothing was made. See that both are right: {who}.",
     ),
+    (_NO_ENTRY, "The cloud does not let us in.", "Nothing was made. Say who you are: {who}."),
 )
+# What Pulumi puts before a cloud's own words: three times which look-up it was, and how many errors.
+_PREFACE = re.compile(r".*\berrors? occurred:\s*(?:\* )?", re.DOTALL)
 
 
 class NotFound(KastellanError):
@@ -72,7 +84,7 @@ def _no_entry(words: str) -> KastellanError:
     _refuse_in_general(words)
     return KastellanError(
         "The cloud does not answer as it should.",
-        details=words,
+        details=_own(words),
         resolution="Nothing was made. docs/how-to has a page for each cloud: what it must be told first.",
     )
 
@@ -86,15 +98,32 @@ def ask(field: str, value: str, call: Callable[[], T]) -> T:
     _refuse_in_general(words)
     raise NotFound(
         f"{field}: the cloud has no {value!r}.",
-        details=words,
-        resolution=f"Nothing was made. Name one that there is: pulumi config set --path 'kastellan:{field}'",
+        details=_own(words),
+        resolution=f"Nothing was made. Name one that there is: pulumi config set --path 'kastellan:{field}' NAME",
     )
 
 
 def _refuse_in_general(words: str) -> None:
     for pattern, brief, resolution in GENERAL:
         if re.search(pattern, words, re.IGNORECASE):
-            raise KastellanError(brief, details=words, resolution=resolution)
+            raise KastellanError(brief, details=_own(words), resolution=resolution.format(who=_who(words)))
+
+
+def _own(words: str) -> str:
+    """What the cloud itself said."""
+    return _PREFACE.sub("", words, count=1).strip() or words
+
+
+def _who(words: str) -> str:
+    named = re.search(rf"\b({'|'.join(_WHO)}):", words)
+    return _WHO[named.group(1)] if named else "docs/how-to has a page for each cloud"
+
+
+def one_of_each_flavor(hosts: Iterable[HostPlan]) -> list[HostPlan]:
+    first: dict[str, HostPlan] = {}
+    for host in hosts:
+        first.setdefault(host.flavor, host)
+    return list(first.values())
 
 
 def one_of(field: str, value: str, names: Iterable[str]) -> None:

@@ -21,6 +21,8 @@ class HostPlan:
     ssh_port: int = SSH_PORT
 
     # Hosts that are made.
+    group: str = ""
+    """Where the description has it."""
     address_index: int = 0
     """Last number of the address within the stack's network."""
     memory_bytes: int = 0

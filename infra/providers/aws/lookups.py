@@ -14,7 +14,7 @@ import pulumi_aws as aws
 
 from common.errors import KastellanError
 from infra.known import Found, Known, refuse_smaller, refuse_strays
-from infra.lookup import allowed, ask, enter, large_enough, one_of, told
+from infra.lookup import allowed, ask, enter, large_enough, one_of, one_of_each_flavor, told
 from infra.providers.cloud import HOST_MARK, MARK
 from infra.ranges import refuse_taken_here
 
@@ -67,7 +67,7 @@ def look_up(plan: StackPlan, known: Known) -> FoundCloud:
     image = ask("cloud.image", cloud.image, lambda: _image(cloud))
     vpc_id, places = _given(cloud) if cloud.subnets else ("", _new(cloud))
     found = FoundCloud(cloud.network, str(image.id), places, vpc_id)
-    kinds = {name: _kind(name) for name in dict.fromkeys(host.flavor for host in plan.hosts)}
+    kinds = {host.flavor: _kind(host) for host in one_of_each_flavor(plan.hosts)}
     for host in plan.hosts:
         kind, place = kinds[host.flavor], found.place_of(host)
         large_enough(host.name, host.flavor, has=int(kind.memory_size) * MIB, needed=host.memory_bytes)
@@ -93,8 +93,9 @@ def _image(cloud: CloudPlan) -> Any:
     return aws.ec2.get_ami(owners=owners, filters=wanted, most_recent=True)
 
 
-def _kind(name: str) -> Any:
-    return ask("groups.<group>.flavor", name, lambda: aws.ec2.get_instance_type(instance_type=name))
+def _kind(host: HostPlan) -> Any:
+    name = host.flavor
+    return ask(f"groups.{host.group}.flavor", name, lambda: aws.ec2.get_instance_type(instance_type=name))
 
 
 def _zones_with(kind: str) -> Sequence[str]:

@@ -10,7 +10,7 @@ import pulumi_openstack as openstack
 
 from common.errors import KastellanError
 from infra.known import Found, Known, refuse_smaller, refuse_strays
-from infra.lookup import allowed, ask, enough, enter, large_enough, one_of, told
+from infra.lookup import allowed, ask, enough, enter, large_enough, one_of, one_of_each_flavor, told
 from infra.ranges import refuse_overlap, refuse_taken_here
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def look_up(plan: StackPlan, known: Known) -> FoundCloud:
     for rack, zone in cloud.zones.items():
         one_of(f"cloud.zones.{rack}", zone, zones.names)
     image = ask("cloud.image", cloud.image, lambda: openstack.images.get_image(name=cloud.image, most_recent=True))
-    flavors = {name: _flavor(name) for name in dict.fromkeys(host.flavor for host in plan.hosts)}
+    flavors = {host.flavor: _flavor(host) for host in one_of_each_flavor(plan.hosts)}
     for host in plan.hosts:
         flavor = flavors[host.flavor]
         large_enough(host.name, host.flavor, has=int(flavor.ram) * MIB, needed=host.memory_bytes)
@@ -83,9 +83,10 @@ def _refuse_long_names(names: list[str]) -> None:
             )
 
 
-def _flavor(name: str) -> Any:
+def _flavor(host: HostPlan) -> Any:
     """Found by its name also if it is not public, and used by its id: by name a server finds public ones only."""
-    return ask("groups.<group>.flavor", name, lambda: openstack.compute.get_flavor(name=name))
+    name = host.flavor
+    return ask(f"groups.{host.group}.flavor", name, lambda: openstack.compute.get_flavor(name=name))
 
 
 def _refuse_unfit_image(name: str, image: Any, host: HostPlan, flavor: Any) -> None:

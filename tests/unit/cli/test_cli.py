@@ -153,8 +153,10 @@ def test_down_asks_where_it_can_and_refuses_where_it_cannot(monkeypatch: pytest.
 PROTECTED = [{"urn": "urn:a::Volume::broker-1", "protect": True}, {"urn": "urn:a::Instance::broker-1"}]
 
 
-def test_down_leaves_a_stack_alone_that_keeps_its_data(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(down, "pulumi", lambda *_: json.dumps({"deployment": {"resources": PROTECTED}}))
+@pytest.mark.parametrize("volume", ["broker-1", "broker-1-data"])
+def test_down_leaves_a_stack_alone_that_keeps_its_data(monkeypatch: pytest.MonkeyPatch, volume: str) -> None:
+    protected = [{"urn": f"urn:a::Volume::{volume}", "protect": True}, *PROTECTED[1:]]
+    monkeypatch.setattr(down, "pulumi", lambda *_: json.dumps({"deployment": {"resources": protected}}))
     with pytest.raises(KastellanError) as refusal:
         down.refuse_kept_data("openstack")
     assert refusal.value.brief == "Stack openstack keeps its data: 1 volumes are protected."

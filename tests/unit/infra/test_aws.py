@@ -144,7 +144,7 @@ REFUSALS: list[tuple[dict[str, Any], dict[str, Any], str, str]] = [
     ({}, {"getCallerIdentity": "invalid AWS Region: eu-99"}, "The region, or the address", "AWS_REGION"),
     ({}, {"getAmi": "Your query returned no results"}, "cloud.image: the cloud has no 'debian-12-*'", "Name one"),
     ({}, {"getAmi": {"id": "a", "architecture": "arm64"}}, "cloud.image: architecture: the cloud has no 'arm64'", "x86_64"),
-    ({}, {"getInstanceType": "no matching EC2 Instance Type found"}, "groups.<group>.flavor: the cloud has no 'm6i.large'", "Name"),
+    ({}, {"getInstanceType": "no matching EC2 Instance Type found"}, "groups.broker.flavor: the cloud has no 'm6i.large'", "Name"),
     ({}, {"getInstanceTypeOfferings": {"locations": ["eu-1a"]}}, "flavor m6i.large: zone: the cloud has no 'eu-1b'", "eu-1a"),
     ({"cloud__zones": {"a": "eu-1c", "b": "eu-1a"}}, {}, "cloud.zones.a: the cloud has no 'eu-1c'", "Did you mean"),
     ({"groups__broker__memory": "16GiB"}, {}, "Flavor m6i.large is too small for broker-1", "larger flavor"),

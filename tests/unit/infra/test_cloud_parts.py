@@ -109,6 +109,21 @@ def test_a_machine_arrives_when_it_lets_us_in_and_has_its_disk(monkeypatch: pyte
     assert commands == ["true", "true", "true", arrival.SETTLED, "mountpoint /var/lib/kafka"]
 
 
+@pytest.mark.parametrize(("code", "settled"), [(0, True), (2, True), (1, False)])
+def test_cloud_init_s_words_are_told_without_the_dots_of_waiting(tmp_path: Path, code: int, settled: bool) -> None:
+    pretended = tmp_path / "cloud-init"
+    pretended.write_text(f'#!/bin/sh\n[ "$2" = --long ] || echo .....\necho status: told\nexit {code}\n')
+    pretended.chmod(0o755)
+    done = subprocess.run(
+        ["sh", "-c", arrival.SETTLED],
+        env={"PATH": f"{tmp_path}:/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode == 0, done.stdout) == (settled, "status: told\n")
+
+
 @pytest.mark.parametrize(
     ("answers", "brief", "evidence", "remedy"),
     [

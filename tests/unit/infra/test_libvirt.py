@@ -100,8 +100,17 @@ def test_a_given_network_and_pool_are_used_and_none_made(tmp_path: Path) -> None
     [
         ({"groups__broker__count": 5}, {}, "The machine is too small: 5 hosts need 10GiB, it has 8GiB."),
         ({"network": "10.80.3.0/24"}, {}, "The network 10.80.3.0/24 is in use on this machine, by wg0: 10.80.0.0/16."),
-        ({}, {"getNodeInfo": "failed to connect: no such file"}, "The cloud does not let us in."),
-        ({}, {"getNodeInfo": "failed to connect: dial tcp 192.0.2.1:16509: i/o timeout"}, "or does not answer."),
+        (
+            {},
+            {"getNodeInfo": "failed to connect: dial unix /run/libvirt-sock: connect: permission denied"},
+            "The cloud does not let us in.",
+        ),
+        (
+            {},
+            {"getNodeInfo": "failed to connect: dial unix /run/libvirt-sock: connect: no such file"},
+            "No libvirt answers there.",
+        ),
+        ({}, {"getNodeInfo": "failed to connect: dial tcp 192.0.2.1:16509: i/o timeout"}, "No libvirt answers there."),
     ],
 )
 def test_refused_before_anything_is_made(

@@ -9,6 +9,7 @@ import pytest
 
 from common.errors import KastellanError
 from infra.known import Known
+from infra.lookup import ask
 from tests.unit.infra.clouds import OPERATOR, MockCloud, first_boot, run_program, state_of
 
 if TYPE_CHECKING:
@@ -163,13 +164,13 @@ def test_a_server_that_is_not_well_is_never_success(tmp_path: Path, status: str,
 
 
 REFUSALS: list[tuple[dict[str, Any], dict[str, Any], str, str]] = [
-    ({}, {"getFlavor": "Your query returned no results"}, "the cloud has no 'm1'", "groups.<group>.flavor"),
+    ({}, {"getFlavor": "Your query returned no results"}, "groups.broker.flavor: the cloud has no 'm1'", "'kastellan:groups.broker.flavor' NAME"),
     ({}, {"getImage": "Your query returned no results"}, "cloud.image: the cloud has no 'debian-12'", "Name one"),
     ({}, {"getNetwork": "Your query returned no results"}, "cloud.external_network: the cloud has no 'public'", "Name"),
     ({"network": {"subnet": "x"}}, {"getSubnet": "Your query returned no results"}, "network.subnet: the cloud has no 'x'", "Name"),
     ({"cloud__zones": {"a": "zone-1", "b": "zone-3"}}, {}, "cloud.zones.b: the cloud has no 'zone-3'", "Did you mean"),
     ({"groups__broker__memory": "8GiB"}, {}, "Flavor m1 is too small for broker-1: it has 4096MiB, 8192MiB", "larger flavor"),
-    ({}, {"getAvailabilityZones": "Authentication failed"}, "The cloud does not let us in.", "OS_CLOUD"),
+    ({}, {"getAvailabilityZones": "Authentication failed"}, "The cloud does not let us in.", "OS_CLOUD with a clouds.yaml"),
     ({}, {"getAvailabilityZones": "One of 'auth_url' or 'cloud' must be specified"}, "The cloud does not let us in.", "OS_CLOUD"),
     ({}, {"getAvailabilityZones": "No suitable endpoint could be found in the service catalog."}, "The region, or", "OS_REGION_NAME"),
     ({}, {"getAvailabilityZones": "no resource plugin 'pulumi-resource-openstack' found"}, "plugin for this cloud is not there", "pulumi plugin install"),
@@ -202,6 +203,23 @@ def test_refused_before_anything_is_made(
     assert remedy in f"{refusal.value.brief} {refusal.value.resolution}"
     assert refusal.value.details
     assert seen.made == {}
+
+
+# As a real engine and plugin hand it on.
+PREFACE = "invoke of openstack:images/getImage:getImage failed: invoking openstack:images/getImage:getImage: 1 error occurred:\n\t* "
+
+
+@pytest.mark.parametrize(
+    ("words", "own"),
+    [(f"{PREFACE}Your query returned no results.\n\n", "Your query returned no results."), ("none", "none"), ("", "")],
+)
+def test_the_cloud_s_own_words_are_told_and_not_pulumi_s(words: str, own: str) -> None:
+    def refuse() -> None:
+        raise RuntimeError(words)
+
+    with pytest.raises(KastellanError) as refusal:
+        ask("cloud.image", "debian-21", refuse)
+    assert refusal.value.details == own
 
 
 def test_what_a_killed_call_left_is_named_and_not_made_twice(tmp_path: Path) -> None:

@@ -5,6 +5,8 @@ set -eu
 root=$1
 echo 'LABEL=root / ext4 defaults 0 1' > "$root/etc/fstab"
 echo 'datasource_list: [NoCloud, None]' > "$root/etc/cloud/cloud.cfg.d/95_guest.cfg"
+# Debian's images have it, too; without, cloud-init wants one that was never made.
+echo 'LANG=C.UTF-8' > "$root/etc/default/locale"
 chroot "$root" systemctl --quiet enable systemd-networkd.service ssh.service
 # Emulated, each of these costs seconds, and there is no way out.
 chroot "$root" systemctl --quiet mask \

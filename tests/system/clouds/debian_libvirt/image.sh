@@ -7,8 +7,9 @@ export MTOOLS_SKIP_CHECK=1
 # A system partition that syslinux reads, and the root: MiB each. The first MiB of the disk is the boot record's.
 boot=200
 root=3072
+# No console on the screen: emulated, each line that is drawn there costs.
 printf 'DEFAULT debian\nPROMPT 0\nLABEL debian\nLINUX /vmlinuz\nINITRD /initrd.img\nAPPEND %s\n' \
-    'root=LABEL=root ro console=tty0 console=ttyS0,115200' > /syslinux.cfg
+    'root=LABEL=root ro console=ttyS0,115200' > /syslinux.cfg
 truncate --size "${boot}M" /boot.fat
 mkfs.vfat -F 16 -h 2048 -n BOOT /boot.fat
 for kernel in /tree/boot/vmlinuz-*; do mcopy -i /boot.fat "$kernel" ::vmlinuz; done

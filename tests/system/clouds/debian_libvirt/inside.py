@@ -72,13 +72,14 @@ def keep_consoles() -> None:
 def main() -> None:
     began_s = time.monotonic()
     lay_ground()
+    # QEMUs that end fall to the first process, those first that libvirt asks what they can do: it waits until nothing of
+    # them is left.
+    signal.signal(signal.SIGCHLD, lambda *_: reap())
     begin("virtlogd", "/usr/sbin/virtlogd")
     begin("libvirtd", "/usr/sbin/libvirtd")
     until_it_answers()
     threading.Thread(target=keep_consoles, daemon=True).start()
     print(f"ready after {time.monotonic() - began_s:.0f} s", flush=True)
-    # Guests that end fall to the first process: libvirt waits until nothing of them is left.
-    signal.signal(signal.SIGCHLD, lambda *_: reap())
     sys.stdin.read()  # its end is the end of whoever started this, also when they were killed
 
 
