@@ -34,11 +34,21 @@ ALONE_S = 5.0  # how long reports are waited for when nobody waits for the ledge
 TICK_S = 0.005
 SHORTEST_TICK_S = 0.001  # how exactly a schedule is kept: waking up more often costs more than it tells
 LAST_LOOK_S = 5.0
+RECORD_OVERHEAD = 48  # what librdkafka reckons beside a value, and a short key
 BEHIND_S = 1.0  # how much of a pace that was missed is made up for
 
 
 def identity(spec: ProducerSpec) -> Identity:
     return Identity(spec.run_id, spec.name, spec.acks, spec.idempotent, spec.max_in_flight, spec.clock, spec.keyed)
+
+
+def batch_records(spec: ProducerSpec) -> int:
+    """How many records certainly fit into one batch, and so into one request.
+
+    librdkafka has one request of an idempotent producer's partition under way. While more waits behind it, its thread
+    asks the socket without a pause, and takes a core from brokers on the same machine (docs/adr/0098).
+    """
+    return max(1, int(spec.batch_bytes / (spec.mean_bytes + RECORD_OVERHEAD)))
 
 
 class Lane:
@@ -193,6 +203,8 @@ class Sending:
         ]
         parts = [spec.weight(lane.topic, lane.partition) for lane in self.lanes]
         self._room = [max(spec.block_records, int(spec.waiting_records * part / sum(parts) + 1e-6)) for part in parts]
+        flat_out = spec.records_per_s is None and spec.shape is None and spec.roll_records is None
+        self._batch = batch_records(spec) if flat_out and spec.idempotent else None
         self.hooks = Hooks() if spec.hooks else None
         self._finished: deque[Block] = deque()
         self._open: dict[tuple[int, int, int], Block] = {}
@@ -274,6 +286,8 @@ class Sending:
         count = min(self._spec.block_records, self._room[lane.number] - lane.in_flight)
         if due is not None:
             count = min(count, due)
+        elif self._batch is not None:
+            count = 0 if lane.in_flight else min(count, self._batch)
         elif count < self._spec.block_records // 2:
             return 0  # many small blocks would cost more than waiting for room
         if lane.total is not None:

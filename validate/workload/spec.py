@@ -122,7 +122,7 @@ class ProducerSpec(Spec):
     request_timeout_ms: int = 30_000  # that a broker may take to be done
     answer_timeout_ms: int | None = None  # that the client waits for it before it gives the connection up
     count: int | None = None
-    block_records: int = 1000  # the most that one reservation holds
+    block_records: int = 2000  # the most that one reservation holds
     waiting_records: int = 100_000  # sent and not reported, over all partitions
     seed: int = 0
     flush_s: float = 30.0
@@ -156,7 +156,7 @@ class ProducerSpec(Spec):
         if self.roll_records is not None and self.roll_records < 1:
             raise self.wrong("roll_records", f"is {self.roll_records}", '"roll_records": 100, or null')
         if not 1 <= self.block_records <= 100_000:  # noqa: PLR2004  a frame of the journal holds no more
-            raise self.wrong("block_records", "is not within 1..100000", '"block_records": 1000')
+            raise self.wrong("block_records", "is not within 1..100000", '"block_records": 2000')
         if self.sample is not None and self.sample not in SAMPLES:
             raise self.wrong("sample", f"is {self.sample!r}", f'"sample": one of {", ".join(SAMPLES)}')
         parts.check(self)
