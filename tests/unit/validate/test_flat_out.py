@@ -31,6 +31,7 @@ def filled(folder: Path, monkeypatch: pytest.MonkeyPatch, **changes: Any) -> lis
         brokers.make_topic("two")
         content = {
             "run_id": "r", "name": "w", "ledger": str(folder), "count": COUNT, "block_records": 200, "batch_bytes": 30_000,
+            "linger_ms": 50,  # so that a block, which is no whole batch, is still under way at the next look
             "topics": [{"name": "two", "partitions": 2}], "client": {"bootstrap.servers": brokers.bootstrap}, **changes,
         }  # fmt: skip
         sending = Sending(ProducerSpec.parse(content), Clock(), lambda _: None)
