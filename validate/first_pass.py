@@ -34,12 +34,27 @@ _ODD = -1  # the block of all rows of a place that are not plain; a stray one ha
 _SUMS = ("count(*) AS n", "bit_or(bit) AS bits", "bit_xor(hash) AS mixed")
 _SENT_SUMS = (
     "max(invoked) AS last_invoked", "min(done) AS first_done", "sum(high) AS high", "sum(low) AS low",
+    # For _IN_ORDER. Of rows that are there many times the sums may not fit: null, and so is the answer.
+    "min(invoked) AS first_invoked", "try_sum(early) AS invokes", "try_sum(early * at) AS weighed",
 )  # fmt: skip
+_EARLY = 1 << 51  # microseconds, the year 2041: those of 64 rows, each weighed by its place, fit 64 bits
 # Where the bits of a block begin. The last bit alone is the lowest of all numbers: 1 less would not fit 64 bits.
 _FIRST_BIT = "CASE WHEN shiftleft(bits, 1) = 0 THEN 63 ELSE bit_count(~bits & (bits - 1)) END"
 # The same number of bits in a row, from there on.
 _RUN = "shiftleft(shiftrightunsigned(-1L, 64 - bit_count(bits)), first_bit)"
 _LOW_BITS = 0xFFFFFFFF
+# Rows of a block were invoked in the order of their seqs if they have one time, or two of which the last so many rows
+# have the later one. Two sums show that: of all ways to add so many spans to rows, one each at most, adding them to the
+# last rows weighs most, and no other way weighs as much.
+_SPAN = "(last_invoked - first_invoked)"
+_LATER = f"((invokes - n * first_invoked) DIV {_SPAN})"
+_WEIGHT = "(n * first_bit + n * (n - 1) DIV 2)"
+_LATER_WEIGHT = f"({_LATER} * (first_bit + n - 1) - {_LATER} * ({_LATER} - 1) DIV 2)"
+_IN_ORDER = (
+    f"CASE WHEN unequal OR first_invoked < 0 OR last_invoked > {_EARLY} THEN false WHEN {_SPAN} = 0 THEN true ELSE"
+    f" invokes - n * first_invoked = {_LATER} * {_SPAN}"
+    f" AND weighed - first_invoked * {_WEIGHT} = {_SPAN} * {_LATER_WEIGHT} END"
+)
 # Topics that consumers are judged by keep all their rows: what was not delivered is found among those that are there.
 _CONSUMED = ("delivered", "commits", "effects")
 
@@ -158,6 +173,8 @@ def _signed(frame: DataFrame, plain: Column, *, sent: bool) -> DataFrame:
     astray = "0L" if sent else f"IF({stray}, {meant}, 0L)"
     of_sent = (
         "unix_micros(invoked_at) AS invoked", "unix_micros(done_at) AS done", "xxhash64(clock) AS clock",
+        "seq & 63 AS at",
+        f"IF(plain AND unix_micros(invoked_at) BETWEEN 0 AND {_EARLY}, unix_micros(invoked_at), NULL) AS early",
         # What is not plain is one block, however many rows it has, and its sums are not asked for.
         "IF(plain, coalesce(shiftright(random_int, 32), 0L), 0L) AS high",
         f"IF(plain, coalesce(random_int & {_LOW_BITS}L, 0L), 0L) AS low",
@@ -180,8 +197,8 @@ def _partitions(blocks: DataFrame, bounds: DataFrame) -> DataFrame:
     """Per partition: whether anything in it does not add up, and its sums.
 
     Blocks in the order of their offsets must follow each other without a hole or an overlap, from start to end; in the
-    order of a producer's seqs their distance must not fall. Where something at or above a block's offsets was reported
-    before the last send of the block began, which a slow producer does by right, the times have to be looked at.
+    order of a producer's seqs their distance must not fall. Where something above a block's offsets was reported before
+    the last send of the block began, or something in it that was not sent in order, the times have to be looked at.
     """
     by_offset = "PARTITION BY place ORDER BY low_offset, first_seq"
     by_seq = "PARTITION BY place, source ORDER BY first_seq, d"
@@ -190,15 +207,18 @@ def _partitions(blocks: DataFrame, bounds: DataFrame) -> DataFrame:
         f" OR bits <> {_RUN}"
     )
     # What a block tells by itself is told before blocks are put in order: each column that need not be moved counts.
-    placed = blocks.selectExpr("*", f"{_FIRST_BIT} AS first_bit").selectExpr(
-        "place", "source", "d", "clock", "last_invoked", "first_done", "n", "high", "low",
+    told = blocks.selectExpr("*", f"{_FIRST_BIT} AS first_bit").selectExpr(
+        "*", f"coalesce({unequal}, true) AS unequal", f"CASE WHEN block = {_ODD} AND d <> 0 THEN d END AS other"
+    )  # fmt: skip
+    placed = told.selectExpr(
+        "place", "source", "d", "clock", "last_invoked", "first_done", "n", "high", "low", "unequal", "other",
         "block * 64 + first_bit AS first_seq", "block * 64 + first_bit + bit_count(bits) - 1 AS last_seq",
-        f"coalesce({unequal}, true) AS unequal", f"CASE WHEN block = {_ODD} AND d <> 0 THEN d END AS other",
+        f"first_done < last_invoked AND NOT coalesce({_IN_ORDER}, false) AS overtaken",
     )  # fmt: skip
     walked = placed.selectExpr("*", "first_seq + d AS low_offset").selectExpr(
         "*",
         f"lag(last_seq + d) OVER ({by_offset}) AS high_before",
-        f"max(last_invoked) OVER ({by_offset} ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS last_invoked_below",
+        f"max(last_invoked) OVER ({by_offset} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS last_invoked_below",
         f"lag(last_seq) OVER ({by_seq}) AS seq_before",
         f"lag(d) OVER ({by_seq}) AS d_before",
     )  # fmt: skip
@@ -208,7 +228,7 @@ def _partitions(blocks: DataFrame, bounds: DataFrame) -> DataFrame:
     )
     summed = walked.groupBy("place").agg(
         f.max(f.coalesce(f.expr(wrong), f.lit(True))).alias("wrong"),  # noqa: FBT003
-        f.max(f.expr("coalesce(first_done < last_invoked_below, false)")).alias("untimed"),
+        f.max(f.expr("coalesce(overtaken OR first_done < last_invoked_below, false)")).alias("untimed"),
         f.min("low_offset").alias("lowest"),
         f.max(f.expr("last_seq + d")).alias("highest"),
         f.sum("n").alias("n"),

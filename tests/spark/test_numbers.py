@@ -57,7 +57,8 @@ def test_blocks_of_more_than_64_bits_are_summed(spark: SparkSession) -> None:
     blocks = spark.range(count).selectExpr(
         "xxhash64(xxhash64('orders'), 0L) AS place", "1L AS source", "0L AS d", "id AS block", "1L AS clock",
         "64L AS n", "-1L AS bits", "0L AS mixed", "64L AS log_n", "-1L AS log_bits", "0L AS log_mixed",
-        "0L AS last_invoked", "0L AS first_done", f"{each}L AS high", f"{each}L AS low",
+        "0L AS last_invoked", "0L AS first_done", "0L AS first_invoked", "0L AS invokes", "0L AS weighed",
+        f"{each}L AS high", f"{each}L AS low",
     )  # fmt: skip
     bounds = spark.sql(
         f"SELECT 'orders' AS topic, 0L AS partition, 0L AS start_offset, {64 * count}L AS end_offset,"
