@@ -43,8 +43,9 @@ class Counted:
 
 def count(ledger: Ledger, settled: Settled) -> Counted:
     """One job over all tables. Rows that break the schema are taken out of the ledger and told as problems."""
-    branches = [_branch(ledger, table) for table in ledger.tables]
-    branches += [_repeats(ledger, table) for table in _SINGLE if ledger.has(table)]
+    left = [table for table in ledger.tables if settled.unsettled or table not in settled.rows]
+    branches = [_branch(ledger, table) for table in left]
+    branches += [_repeats(ledger, table) for table in _SINGLE if table in left]
     counted = Counted(rows=dict(settled.rows), outcomes={"acked": settled.acked}, run_ids=sorted(settled.run_ids))
     if not branches:
         return counted

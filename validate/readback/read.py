@@ -38,6 +38,11 @@ POLL_TIMEOUT_MS = 15_000
 RECORDS_PER_TASK = 50_000
 TASKS_PER_CORE = 3
 WORTH_COMPILING = 100_000
+# Columns in which hardly a number stands twice: looking for it in a dictionary, as Parquet does first, is in vain.
+UNIQUE = {
+    f"parquet.enable.dictionary#{name}": "false"
+    for name in ("offset", "seq", "random_int", "payload_crc", "value_crc")
+}
 
 
 @dataclass(frozen=True)
@@ -113,7 +118,7 @@ def _failed(error: Exception) -> UnreadableError:
 def _write(spark: SparkSession, client: Mapping[str, Any], found: list[Bounds], names: list[str], target: Path) -> None:
     records = log_rows(kafka_records(spark, client, found), names)
     with _compiled(spark, sum(one.end_offset - one.start_offset for one in found)):
-        records.write.mode("overwrite").parquet(str(target))
+        records.write.mode("overwrite").options(**UNIQUE).parquet(str(target))
 
 
 @contextmanager
@@ -143,6 +148,7 @@ def kafka_records(spark: SparkSession, client: Mapping[str, Any], found: list[Bo
         "max.partition.fetch.bytes": str(FETCH_BYTES),
         "fetch.max.bytes": str(2 * FETCH_BYTES),
         "receive.buffer.bytes": "1048576",
+        "fetch.max.wait.ms": "10",
     }
     source = spark.read.format("kafka").options(**{f"kafka.{key}": value for key, value in settings.items()})
     return source.options(
