@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from common.errors import KastellanError
+from validate import clean, output
 from validate import frames as preparation
-from validate import output
 from validate.checks.finding import FINDING, VIOLATION
 from validate.checks.table import CHECKS
 from validate.expect import Expectation, load, merge_verdicts, parse, turn
@@ -97,6 +97,8 @@ def _judge_rest(
         counted = count(ledger, settled)
     except Exception as error:
         raise output.unreadable(error) from error
+    if clean.is_clean(ledger, settled, counted, expectation) and not is_url(out):
+        return clean.summary(settled, counted, out)
     frames = preparation.build(spark, ledger, counted, expectation, settled, all_sent)
     summary = _decide(spark, ledger, Tally(frames, counted, settled), expectation, frames, out)
     if expectation.progress and all_sent is not None:

@@ -33,6 +33,8 @@ SCHEMA = (
     " offset bigint, detail string, note string"
 )
 _NARROW = ("partition", "attempt")
+_KINDS = {"string": pa.string(), "int": pa.int32(), "bigint": pa.int64()}
+_NONE = pa.schema([(name, _KINDS[kind]) for name, kind in map(str.split, SCHEMA.split(","))]).empty_table()
 
 
 def place_beside(ledger: str) -> str:
@@ -113,11 +115,7 @@ def write(found: list[tuple[str, DataFrame]], out: str) -> list[str]:
             else:
                 good.append(frame)
         if not crashed:
-            raise UnreadableError(
-                f"The findings cannot be written to {out}.",
-                details=first_lines(error),
-                resolution="Name a folder that can be written with --out.",
-            ) from error
+            raise _not_written(error, out) from error
         if good:
             _write(good, out)
         else:
@@ -134,6 +132,26 @@ def _write(frames: Iterable[DataFrame], out: str) -> None:
     if frame.sparkSession.conf.get("spark.sql.shuffle.partitions") == "1":
         frame = frame.coalesce(1)  # a small ledger: one task and one file instead of dozens
     frame.write.mode("overwrite").parquet(out)
+
+
+def write_none(out: str) -> None:
+    """Findings of a ledger that has none, in a folder of this machine. They take the place of those of before."""
+    folder = Path(out.removeprefix("file://").removeprefix("file:"))
+    try:
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        pq.write_table(_NONE, folder / "part-00000.parquet")
+    except OSError as error:
+        _refuse_full_disk(error, out)
+        raise _not_written(error, out) from error
+
+
+def _not_written(error: Exception, out: str) -> UnreadableError:
+    return UnreadableError(
+        f"The findings cannot be written to {out}.",
+        details=first_lines(error),
+        resolution="Name a folder that can be written with --out.",
+    )
 
 
 def _refuse_full_disk(error: Exception, out: str) -> None:

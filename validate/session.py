@@ -42,7 +42,7 @@ _PATIENT_COMPILER = [
     "-XX:Tier4MinInvocationThreshold=50000",
     "-XX:Tier4CompileThreshold=200000",
     "-XX:Tier4BackEdgeThreshold=1000000",
-    # But for TLS: without the processor's own instructions, which only that compiler uses, it takes a third of the read.
+    # But for TLS: without the processor's own instructions, which that compiler alone uses, it is a third of the read.
     "-XX:CompileCommand=quiet",
     "-XX:CompileCommand=CompileThresholdScaling,com.sun.crypto.provider.*::*,0.02",
 ]

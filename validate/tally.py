@@ -53,19 +53,29 @@ def _of_rows() -> dict[str, Column]:
     }
 
 
+def checked_of(counted: Counted) -> dict[str, int]:
+    """How many rows of each kind were there; which of the log are foreign is counted later."""
+    return {
+        "sent": counted.rows.get("sent", 0),
+        **{name: counted.outcomes.get(name, 0) for name in ("acked", "refused", "unknown")},
+        "log": counted.rows.get("log", 0),
+        "foreign": 0,
+        "delivered": counted.rows.get("delivered", 0),
+    }
+
+
+def sums_of(settled: Settled) -> dict[str, dict[str, int]]:
+    """Of what is settled: there all three are the same."""
+    return {topic: dict.fromkeys(("acked", "found_once", "read"), total) for topic, total in settled.sums.items()}
+
+
 class Tally:
     """Classes, sums and skipped pairs in one job, which also fills the kept frames."""
 
     def __init__(self, frames: Frames, counted: Counted, settled: Settled) -> None:
-        self.checked = {
-            "sent": counted.rows.get("sent", 0),
-            **{name: counted.outcomes.get(name, 0) for name in ("acked", "refused", "unknown")},
-            "log": counted.rows.get("log", 0),
-            "foreign": 0,
-            "delivered": counted.rows.get("delivered", 0),
-        }
+        self.checked = checked_of(counted)
         self.acked = dict.fromkeys(CLASSES, 0)
-        self.sums: dict[str, dict[str, int]] = {}
+        self.sums = sums_of(settled)
         self.seen: dict[str, int] = {}
         self.uncompared = 0
         self.reasons: list[str] = []
@@ -90,9 +100,6 @@ class Tally:
         self.seen |= self.acked
         self.seen["timed"] = self.seen.get("attempts", 0) + len(settled.untimed)
         self.acked["found"] += settled.acked
-        for topic, total in settled.sums.items():
-            for name in ("acked", "found_once", "read"):
-                self._sums(topic)[name] += total
         self._doubts(counted.acked, unequal, unbounded)
 
     def _doubts(self, acked: int, unequal: int, unbounded: int) -> None:

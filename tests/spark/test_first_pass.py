@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.spark.histories.random_clean import random_clean
-from tests.spark.histories.writer import History
+from tests.spark.histories.writer import History, moment
+from validate import clean
 from validate.expect import parse
 from validate.first_pass import settle
 from validate.judge import judge
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pyspark.sql import SparkSession
+
+    from validate.summary import Summary
 
 pytestmark = pytest.mark.spark
 
@@ -139,3 +142,51 @@ def test_partitions_change_nothing(spark: SparkSession, parts: str, tmp_path: Pa
     finally:
         spark.conf.set("spark.sql.shuffle.partitions", str(before))
     assert one["acked"]["lost"] == 1
+
+
+# What stands beside partitions that all add up, and is somebody's business.
+BESIDE: dict[str, Callable[[History], Any]] = {
+    "nothing": lambda _: None,
+    "reservations": lambda h: h.reserve("orders", 0, 0, 140),
+    "a reservation of another run": lambda h: h.rows["reservations"].append(
+        {**h.reserve("orders", 0, 0, 9), "run_id": "other"}
+    ),
+    "a partition whose log was emptied": lambda h: h.bounds("orders", 2, start=0, end=5, hw=5),
+    "a partition without a record": lambda h: h.bounds("orders", 2, start=0, end=0, hw=0),
+    "a partition that was not read": lambda h: h.bounds("orders", 2, start=0, end=5, hw=5, read_to=0),
+    "a witness who saw a fall": lambda h: [h.watermark("orders", 0, value) for value in (9, 4)],
+    "a group": lambda h: h.commit("readers", "orders", 0, 1),
+    "a fault": lambda h: h.fault(begin=1, bit=2, healed=3),
+    "a claim": lambda h: h.claims("readers", "orders"),
+    "a lively expectation": lambda h: h.expect.update(progress={"acked_per_partition": 10_000}),
+}
+PLAIN = ("nothing", "reservations", "a fault")
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_what_stands_beside_clean_partitions_is_seen(
+    spark: SparkSession, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    h = two_partitions()
+    for row in h.rows["sent"]:  # all at once: so nothing was reported before anything was sent
+        row.update(invoked_at=moment(0), done_at=moment(5))
+    BESIDE[name](h)
+    ledger = h.write(tmp_path / "ledger")
+    short: list[str] = []
+
+    def told(*words: Any) -> Summary:
+        short.append("taken")
+        return whole(*words)
+
+    whole = clean.summary
+    monkeypatch.setattr(clean, "summary", told)
+    (tmp_path / "findings").mkdir()
+    (tmp_path / "findings" / "part-of-before.parquet").write_bytes(b"")
+    by_sums = summary(spark, h, ledger, sums_first=True)
+    assert spark.read.parquet(str(tmp_path / "findings")).count() == sum(map(sum, _numbers(by_sums)))
+    assert short == (["taken"] if name in PLAIN else [])
+    assert by_sums == summary(spark, h, ledger, sums_first=False)
+
+
+def _numbers(told: dict[str, Any]) -> list[list[int]]:
+    return [list(counts.values()) for counts in told["counts"].values()]

@@ -71,7 +71,9 @@ def _topic(topics: Iterable[str]) -> Column:
     length, hashed = _bytes(layout.NAME_LENGTH), _bytes(layout.TOPIC_HASH)
     known = f.concat(f.lit("#"), f.hex(hashed))
     for topic in topics:
-        known = f.when(hashed == f.lit(layout.topic_hash(topic).to_bytes(layout.TOPIC_HASH.width)), topic).otherwise(known)
+        known = f.when(hashed == f.lit(layout.topic_hash(topic).to_bytes(layout.TOPIC_HASH.width)), topic).otherwise(
+            known
+        )
     room = _long(_hex(length)).cast("int")
     written = f.substring(f.col(OWN), f.lit(layout.NAME_START + 1), room).cast("string")
     return f.when(length != f.lit(b"\0"), written).otherwise(known)

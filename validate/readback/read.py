@@ -40,8 +40,7 @@ TASKS_PER_CORE = 3
 WORTH_COMPILING = 100_000
 # Columns in which hardly a number stands twice: looking for it in a dictionary, as Parquet does first, is in vain.
 UNIQUE = {
-    f"parquet.enable.dictionary#{name}": "false"
-    for name in ("offset", "seq", "random_int", "payload_crc", "value_crc")
+    f"parquet.enable.dictionary#{name}": "false" for name in ("offset", "seq", "random_int", "payload_crc", "value_crc")
 }
 
 
