@@ -211,7 +211,9 @@ class Sending:
         self._fatal: str | None = None
         self.errors: deque[str] = deque(maxlen=100)
         heard: dict[str, Any] = {"error_cb": self._on_error} | (self.hooks.settings if self.hooks else {})
-        self._producer = Producer({**for_producer(spec, sum(self._room)), **heard}, logger=SILENT)
+        # As many as are handed over at once are a whole batch: it need not wait for linger to see whether more come.
+        whole = {} if self._batch is None else {"batch.num.messages": min(self._batch, spec.block_records)}
+        self._producer = Producer({**for_producer(spec, sum(self._room), whole), **heard}, logger=SILENT)
 
     @property
     def in_flight(self) -> int:

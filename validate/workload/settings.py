@@ -64,8 +64,11 @@ def never_again(timeout_ms: int) -> dict[str, Any]:
     return {"retry.backoff.ms": later_ms, "retry.backoff.max.ms": later_ms}
 
 
-def for_producer(spec: ProducerSpec, room: int = 0) -> dict[str, Any]:
-    """`room`: how many may be under way, where the least of each partition comes to more than was asked for."""
+def for_producer(spec: ProducerSpec, room: int = 0, loop: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """`room`: how many may be under way, where the least of each partition comes to more than was asked for.
+
+    `loop`: what the producing loop knows better than these defaults, and the user better still.
+    """
     waiting = max(spec.waiting_records, room) + spec.block_records
     settings: dict[str, Any] = {
         **COMMON,
@@ -88,7 +91,7 @@ def for_producer(spec: ProducerSpec, room: int = 0) -> dict[str, Any]:
     if spec.retries is not None:
         settings["message.send.max.retries"] = spec.retries
         settings |= {} if spec.retries else never_again(spec.delivery_timeout_ms)
-    return {**settings, **spec.client, **spec.settings}
+    return {**settings, **(loop or {}), **spec.client, **spec.settings}
 
 
 def for_transformer(spec: TransformerSpec) -> dict[str, Any]:

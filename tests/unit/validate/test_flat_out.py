@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from confluent_kafka import Producer
 
 from tests.unit.validate.mock_brokers import mock_brokers
+from validate.workload import producer
 from validate.workload.clock import Clock
 from validate.workload.producer import Lane, Sending, batch_records
 from validate.workload.spec import ProducerSpec
@@ -45,6 +48,32 @@ def test_nothing_waits_behind_a_batch(tmp_path: Path, monkeypatch: pytest.Monkey
     seen = filled(tmp_path, monkeypatch)
     assert {waiting for waiting, _ in seen} == {0}
     assert max(count for _, count in seen) == 200  # 30,000 bytes have room for two more
+
+
+def test_a_whole_batch_does_not_wait_for_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of seven blocks one after the other none waits for linger; the last, which is less, is flushed."""
+    began_s = time.monotonic()
+    filled(tmp_path, monkeypatch, linger_ms=2000)
+    assert time.monotonic() - began_s < 6
+
+
+@pytest.mark.parametrize(
+    ("changes", "whole"),
+    [({}, 200), ({"idempotent": False}, 10_000), ({"settings": {"batch.num.messages": 7}}, 7)],
+    ids=["flat out", "not idempotent", "the user's own"],
+)
+def test_what_a_whole_batch_is(
+    changes: dict[str, Any], whole: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: dict[str, Any] = {}
+
+    def noted(settings: dict[str, Any], **more: Any) -> Producer:
+        told.update(settings)
+        return Producer(settings, **more)
+
+    monkeypatch.setattr(producer, "Producer", noted)
+    filled(tmp_path, monkeypatch, **changes)
+    assert told["batch.num.messages"] == whole
 
 
 @pytest.mark.parametrize("changes", [{"idempotent": False}, {"records_per_s": 1e6}], ids=["not idempotent", "paced"])
