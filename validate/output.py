@@ -138,8 +138,13 @@ def write_none(out: str) -> None:
     """Findings of a ledger that has none, in a folder of this machine. They take the place of those of before."""
     folder = Path(out.removeprefix("file://").removeprefix("file:"))
     try:
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
+        # Emptied, not removed: it may be a link, and what cannot be removed must not pass for findings of this ledger.
+        folder.mkdir(parents=True, exist_ok=True)
+        for entry in folder.iterdir():
+            if entry.is_dir() and not entry.is_symlink():
+                shutil.rmtree(entry)
+            else:
+                entry.unlink()
         pq.write_table(_NONE, folder / "part-00000.parquet")
     except OSError as error:
         _refuse_full_disk(error, out)

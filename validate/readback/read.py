@@ -147,6 +147,7 @@ def kafka_records(spark: SparkSession, client: Mapping[str, Any], found: list[Bo
         "max.partition.fetch.bytes": str(FETCH_BYTES),
         "fetch.max.bytes": str(2 * FETCH_BYTES),
         "receive.buffer.bytes": "1048576",
+        # At a log's end a fetch waits for more, and the consumer's next request to that broker waits behind it.
         "fetch.max.wait.ms": "10",
     }
     source = spark.read.format("kafka").options(**{f"kafka.{key}": value for key, value in settings.items()})
