@@ -10,6 +10,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaExcepti
 
 from validate.admin import ANSWER_S, SILENT
 from validate.quorum import ClusterSilent
+from validate.workload.settings import EAGER
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,7 +32,7 @@ def holds(client: Mapping[str, Any], topic: str, partitions: int, *, bound_s: fl
     """`client`: librdkafka's settings of who may read it. ClusterSilent if its end does not come within the bound."""
     reader = Consumer(
         {
-            **client, "group.id": "kastellan-count", "enable.auto.commit": False, "enable.partition.eof": True,
+            **EAGER, **client, "group.id": "kastellan-count", "enable.auto.commit": False, "enable.partition.eof": True,
             "auto.offset.reset": "earliest", "log_level": 3, "error_cb": lambda _: None,
         },
         logger=SILENT,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from confluent_kafka import Consumer, KafkaError, TopicPartition
 
-from validate.workload.settings import COMMON, SILENT
+from validate.workload.settings import COMMON, EAGER, SILENT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,6 +25,7 @@ def read_to(client: Mapping[str, Any], bounds: Bounds) -> int | None:
         return None
     settings = {
         **COMMON,
+        **EAGER,
         **client,
         "group.id": "kastellan-readback",
         "enable.auto.commit": False,

@@ -34,6 +34,10 @@ COMMON: dict[str, Any] = {
 # up their connections on their own wait as they are told to.
 PATIENT: dict[str, Any] = {"enable.sparse.connections": False}
 
+# Once 100,000 records of a partition wait, librdkafka does not fetch for a second: whoever takes a million a second up
+# stands still for most of it.
+EAGER: dict[str, Any] = {"fetch.queue.backoff.ms": 10}
+
 STORES = ("ssl.ca", "ssl.certificate", "ssl.key")
 
 MOST_BACKOFF_MS = 300_000  # that librdkafka takes
@@ -116,6 +120,7 @@ def for_consumer(spec: ConsumerSpec) -> dict[str, Any]:
         "max.poll.interval.ms": spec.max_poll_ms,
         "group.protocol": spec.protocol,
         "fetch.wait.max.ms": 100,
+        **EAGER,
         "check.crcs": True,  # librdkafka: off; Kafka's own consumer checks
     }
     if spec.commit == "auto":

@@ -182,7 +182,9 @@ def test_settings_are_written_out_and_the_users_own_win() -> None:
     assert settings["queue.buffering.max.messages"] > made.waiting_records
     many = made.waiting_records * 3  # so many partitions that the least of each is more than was asked for
     assert for_producer(made, many)["queue.buffering.max.messages"] > many
-    assert for_consumer(spec.ConsumerSpec.parse({**GIVEN, "group": "g"}))["enable.auto.commit"] is False
+    reading = for_consumer(spec.ConsumerSpec.parse({**GIVEN, "group": "g"}))
+    assert reading["enable.auto.commit"] is False
+    assert reading["fetch.queue.backoff.ms"] <= 50, "100,000 records are taken up in less"
 
 
 def test_a_pace_is_kept_and_a_stall_is_made_up_for_a_second_only(monkeypatch: pytest.MonkeyPatch) -> None:
