@@ -12,6 +12,7 @@ from confluent_kafka import Producer
 
 from common.errors import KastellanError
 from validate.sample import dealt
+from validate.workload import packing
 from validate.workload.block import Block
 from validate.workload.hooks import Hooks
 from validate.workload.keys import key_of, keys_of
@@ -49,6 +50,16 @@ def batch_records(spec: ProducerSpec) -> int:
     asks the socket without a pause, and takes a core from brokers on the same machine (docs/adr/0098).
     """
     return max(1, int(spec.batch_bytes / (spec.mean_bytes + RECORD_OVERHEAD)))
+
+
+def whole_batches(spec: ProducerSpec, records: int) -> dict[str, Any]:
+    """What librdkafka is told if every batch has so many records."""
+    settings: dict[str, Any] = {"batch.num.messages": records}
+    in_the_clear = "SSL" not in str(spec.client.get("security.protocol", "")).upper()
+    if in_the_clear or spec.sizes is not None or spec.keyed is not None or spec.compression != "none":
+        return settings
+    named = packing.name(f"kastellan-{spec.name}", records, spec.value_bytes, [topic.name for topic in spec.topics])
+    return settings | {"client.id": named}
 
 
 class Lane:
@@ -212,7 +223,7 @@ class Sending:
         self.errors: deque[str] = deque(maxlen=100)
         heard: dict[str, Any] = {"error_cb": self._on_error} | (self.hooks.settings if self.hooks else {})
         # As many as are handed over at once are a whole batch: it need not wait for linger to see whether more come.
-        whole = {} if self._batch is None else {"batch.num.messages": min(self._batch, spec.block_records)}
+        whole = {} if self._batch is None else whole_batches(spec, min(self._batch, spec.block_records))
         self._producer = Producer({**for_producer(spec, sum(self._room), whole), **heard}, logger=SILENT)
 
     @property

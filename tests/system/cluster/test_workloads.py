@@ -15,7 +15,10 @@ from tests.system.kafka_cluster import SILENT, Cluster
 from validate import readback
 from validate.readback.read import kafka_records
 from validate.workload import bulk
+from validate.workload.clock import Clock
+from validate.workload.producer import Sending
 from validate.workload.seal import seal
+from validate.workload.spec import ProducerSpec
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -111,6 +114,34 @@ def test_a_bulk_load_covers_every_id_once(work: Workloads, reading_spark: SparkS
         assert ids == list(range(count))
         sums = summary["sums"][topic]
         assert sums["acked"] == sums["found_once"] == sums["read"]
+
+
+def test_a_record_of_a_kibibyte_takes_less_than_a_system_call(cluster: Cluster, work: Workloads) -> None:
+    """Over TLS each small piece that librdkafka writes is a call and a TLS record, for the broker too."""
+    ours, librdkafkas = (calls_of_a_record(cluster, work, **s) for s in ({}, {"client.id": "rdkafka"}))
+    assert ours < 0.65, "the client's name does not fit the way that librdkafka packs a batch any more"
+    assert librdkafkas > 1, "librdkafka packs better by now: a padded name is of no use any more"
+
+
+def calls_of_a_record(cluster: Cluster, work: Workloads, **settings: Any) -> float:
+    spec = ProducerSpec.parse(
+        {
+            "run_id": "r", "name": "w1", "ledger": str(work.folder), "client": cluster.bundle("validator"), "count": 9760,
+            "topics": [{"name": "kastellan-w-four", "partitions": 4}], "value_bytes": 1024, "settings": settings,
+        }
+    )  # fmt: skip
+    sending = Sending(spec, Clock(), lambda _: None)
+    before = calls_to_write()
+    for _ in sending.run(lambda: False):
+        pass
+    assert sum(sending.acked().values()) == spec.count
+    return (calls_to_write() - before) / 9760
+
+
+def calls_to_write() -> int:
+    """Of this process, all of its threads."""
+    lines = Path("/proc/self/io").read_text(encoding="ascii").splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("syscw"))
 
 
 def test_nothing_secret_is_in_plans_and_event_logs(work: Workloads, reading_spark: SparkSession) -> None:
