@@ -7,6 +7,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin._config import ConfigResource
+from confluent_kafka.admin._resource import ResourceType
 from confluent_kafka.cimpl import NewTopic
 
 from common.errors import UsageError
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from validate.scenario import Topic
 
 TOPIC_BOUND_S = 60.0
+OTHERS = "Remove or rename it; the scenario's own topics are made by itself."
 GLANCE_S = 1.0
 
 
@@ -78,7 +81,7 @@ class Workplace:
             for t in topics
         ]
         made: list[str] = []
-        for name, future in self._client.create_topics(asked, request_timeout=ANSWER_S).items():
+        for name, future in self._by_controller(self._client.create_topics, asked).items():
             try:
                 future.result()
                 made.append(name)
@@ -94,6 +97,21 @@ class Workplace:
             raise
         return made
 
+    def _by_controller(self, call: Callable[..., dict[str, Any]], asked: list[Any]) -> dict[str, Any]:
+        """ZooKeeper mode: a broker that is the controller no more says so, and librdkafka goes on asking it."""
+        answers: dict[str, Any] = {}
+
+        def told() -> bool:
+            answers.update(call(asked, request_timeout=ANSWER_S))
+            if not any(_not_controller(future) for future in answers.values()):
+                return True
+            with suppress(KafkaException):
+                self._client.list_topics(timeout=ANSWER_S)  # which also tells librdkafka who it is by now
+            return False
+
+        wait_until(told, timeout_s=ANSWER_S, every_s=0.2)
+        return answers
+
     def _check_shapes(self, topics: Sequence[Topic]) -> None:
         there = self._shapes([topic.name for topic in topics])
         for topic in topics:
@@ -103,8 +121,24 @@ class Workplace:
                     f"Topic {topic.name} exists with another shape.",
                     details=f"It has {partitions} partitions of replication {replication}, the scenario needs "
                     f"{topic.partitions} of {topic.replication}.",
-                    resolution="Remove or rename it; the scenario's own topics are made by itself.",
+                    resolution=OTHERS,
                 )
+            if topic.config and topic.name in there:
+                self._check_settings(topic)
+
+    def _check_settings(self, topic: Topic) -> None:
+        asked = ConfigResource(ResourceType.TOPIC, topic.name)
+        future = self._client.describe_configs([asked], request_timeout=ANSWER_S)[asked]
+        found = self._done(future.result, "DescribeConfigs", "Topic", topic.name)
+        other = [
+            f"{name} is {has}, the scenario needs {value}"
+            for name, value in topic.config.items()
+            if (has := found[name].value if name in found else None) != value
+        ]
+        if other:
+            raise UsageError(
+                f"Topic {topic.name} exists with other settings.", details=f"{'; '.join(other)}.", resolution=OTHERS
+            )
 
     def await_leaders(self, topics: Sequence[Topic]) -> None:
         def ready() -> bool:
@@ -170,7 +204,7 @@ class Workplace:
         """Gone when nobody lists them any more."""
         if not names:
             return
-        for name, future in self._client.delete_topics(list(names), request_timeout=ANSWER_S).items():
+        for name, future in self._by_controller(self._client.delete_topics, list(names)).items():
             try:
                 self._done(future.result, "Delete", "Topic", name)
             except KafkaException as error:
@@ -240,9 +274,17 @@ class Workplace:
             ) from error
 
     def _missing(self, operation: str, kind: str, name: str) -> UsageError:
-        word = operation.capitalize()
+        word = operation.capitalize() if operation.isupper() else operation
         return UsageError(
             f"User {self.user!r} lacks the right {word} on {kind} {name}.",
             details=f"There is no ACL that allows {word} to User:{self.user}, or one that denies it.",
             resolution=f"Add an ACL: principal {self.user}, operation {word}, {kind.lower()} kastellan- (prefixed).",
         )
+
+
+def _not_controller(future: Any) -> bool:
+    try:
+        future.result()
+    except KafkaException as error:
+        return bool(error.args[0].code() == KafkaError.NOT_CONTROLLER)
+    return False

@@ -78,6 +78,10 @@ class Brokers:
         rights = SimpleNamespace(authorized_operations=list(self._rights))
         return {name: self._answer("describe", "topic", rights) for name in [t.name for t in TOPICS]}
 
+    def describe_configs(self, asked: list[Any], **_: Any) -> dict[Any, Future[Any]]:
+        told = {key: SimpleNamespace(value=str(value)) for topic in TOPICS for key, value in topic.config.items()}
+        return {one: future(told) for one in asked}
+
     # Of groups another library's administrator is asked.
     def alter_group_offsets(self, _: str, offsets: dict[Any, Any]) -> dict[Any, Any]:
         self.young -= 1

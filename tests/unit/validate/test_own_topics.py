@@ -1,0 +1,136 @@
+"""A scenario's own topics: made and removed whoever is the controller by now, and never another's by mistake."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+from confluent_kafka import KafkaError
+
+from common.errors import UsageError
+from tests.unit.validate.control import cluster
+from tests.unit.validate.test_workplace import future
+from validate import workplace
+from validate.quorum import ClusterSilent
+from validate.run import one, own_topics
+from validate.run.folder import Entry
+from validate.run.own_topics import OwnTopics
+from validate.scenario import Topic
+from validate.workplace import Workplace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from concurrent.futures import Future
+    from pathlib import Path
+
+PAIR = Topic("kastellan-pair", 1, 2, {"unclean.leader.election.enable": "true", "min.insync.replicas": "1"})
+
+
+class Moved:
+    """The controller went elsewhere: librdkafka asks the old one until it looks at the metadata again."""
+
+    def __init__(self, settings: dict[str, str] | None = None, *, stays_lost: bool = False) -> None:
+        self.there: set[str] = set() if settings is None else {PAIR.name}
+        self.settings = {} if settings is None else settings
+        self._lost, self._stays_lost = True, stays_lost
+        self.refuses: int | None = None
+
+    def _each(self, names: list[str], work: Callable[[str], None]) -> dict[str, Future[Any]]:
+        if self._lost:
+            return {name: future(error=KafkaError.NOT_CONTROLLER) for name in names}
+        for name in names:
+            work(name)
+        return {name: future() for name in names}
+
+    def create_topics(self, asked: list[Any], **_: Any) -> dict[str, Future[Any]]:
+        names = [one.topic for one in asked]
+        if self.there & set(names) and not self._lost:
+            return {name: future(error=KafkaError.TOPIC_ALREADY_EXISTS) for name in names}
+        return self._each(names, self.there.add)
+
+    def delete_topics(self, names: list[str], **_: Any) -> dict[str, Future[Any]]:
+        return self._each(names, self.there.discard)
+
+    def list_topics(self, **_: Any) -> Any:
+        self._lost = self._stays_lost
+        one = SimpleNamespace(error=None, partitions={0: SimpleNamespace(replicas=[1, 2])})
+        return SimpleNamespace(topics=dict.fromkeys(self.there, one))
+
+    def describe_configs(self, asked: list[Any], **_: Any) -> dict[Any, Future[Any]]:
+        told = {name: SimpleNamespace(value=value) for name, value in self.settings.items()}
+        return {one: future(told, self.refuses) for one in asked}
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Moved], Workplace]:
+    def made(brokers: Moved) -> Workplace:
+        monkeypatch.setattr(workplace, "admin_client", lambda *_: brokers)
+        monkeypatch.setattr("validate.cluster.Cluster._bundle", lambda *_: {})
+        monkeypatch.setattr(workplace, "TOPIC_BOUND_S", 0.5)
+        monkeypatch.setattr(workplace, "ANSWER_S", 0.5)
+        return Workplace(cluster(tmp_path), "validator")
+
+    return made
+
+
+def test_a_controller_that_moved_is_found_again(place: Callable[[Moved], Workplace]) -> None:
+    brokers = Moved()
+    assert place(brokers).make([PAIR]) == [PAIR.name]
+    brokers._lost = True
+    place(brokers).remove([PAIR.name])
+    assert brokers.there == set()
+
+
+def test_one_that_is_never_found_is_told(place: Callable[[Moved], Workplace]) -> None:
+    with pytest.raises(ClusterSilent, match=r"refuses Create of topic kastellan-pair\.\nNOT_CONTROLLER"):
+        place(Moved(stays_lost=True)).make([PAIR])
+
+
+def test_a_topic_of_other_settings_is_refused(place: Callable[[Moved], Workplace]) -> None:
+    """Who takes a topic for his own that allows what the scenario forbids proves nothing."""
+    brokers = Moved({"unclean.leader.election.enable": "false", "min.insync.replicas": "1"})
+    with pytest.raises(UsageError, match="Topic kastellan-pair exists with other settings") as told:
+        place(brokers).make([PAIR])
+    assert told.value.details == "unclean.leader.election.enable is false, the scenario needs true."
+    assert brokers.there == {PAIR.name}
+
+
+def test_a_topic_of_the_same_settings_is_used_and_stays(place: Callable[[Moved], Workplace]) -> None:
+    brokers = Moved({"unclean.leader.election.enable": "true", "min.insync.replicas": "1", "flush.ms": "7"})
+    assert place(brokers).make([PAIR]) == []
+
+
+def test_settings_that_may_not_be_seen_name_the_right(place: Callable[[Moved], Workplace]) -> None:
+    brokers = Moved({})
+    brokers.refuses = KafkaError.TOPIC_AUTHORIZATION_FAILED
+    with pytest.raises(UsageError, match="'validator' lacks the right DescribeConfigs on Topic kastellan-pair"):
+        place(brokers).make([PAIR])
+
+
+class Stuck:
+    """A workplace whose topics cannot be removed yet."""
+
+    user = "validator"
+
+    def __init__(self) -> None:
+        self.stuck, self.removed = True, list[str]()
+
+    def remove(self, names: list[str]) -> None:
+        if self.stuck:
+            raise ClusterSilent("The cluster refuses Delete.", details="NOT_CONTROLLER")
+        self.removed += names
+
+
+def test_what_could_not_be_removed_is_told_and_removed_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stuck = Stuck()
+    monkeypatch.setattr(own_topics, "Workplace", lambda *_: stuck)
+    own = OwnTopics(cluster(tmp_path))
+    own.open("validator", [PAIR.name])
+    entry = Entry("clean-election", "t", "t", ["delivery"], "e", "r", {})
+    one._remove(cast("Workplace", stuck), own, [PAIR.name], entry)
+    assert entry.notes == ["Its topics could not be removed: The cluster refuses Delete. NOT_CONTROLLER"]
+    assert json.loads(own.path.read_text(encoding="utf-8"))["topics"] == [PAIR.name]
+    stuck.stuck = False
+    assert (own.remove(), stuck.removed, own.path.exists()) == ([PAIR.name], [PAIR.name], False)
