@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
 import sys
 import traceback
 from typing import TYPE_CHECKING, NoReturn
@@ -48,6 +49,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return error.exit_code
     except KeyboardInterrupt:
         print("Interrupted: nothing was decided.", file=sys.stderr)
+        return EXIT_UNKNOWN
+    except BrokenPipeError:  # whoever read this has enough of it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_UNKNOWN
     except Exception as error:  # noqa: BLE001  whatever happens, a crash must not look like a verdict
         if isinstance(error, OSError) and is_full(error):

@@ -138,12 +138,15 @@ class Admin:
         except KafkaException as error:
             raise self._silent(error) from error
 
+    def _least_session_ms(self, node: int) -> int:
+        asked = ConfigResource(ResourceType.BROKER, str(node))  # of brokers one a call: each answers for itself
+        found = self._client.describe_configs([asked], request_timeout=ANSWER_S)[asked].result()
+        return int(found[LEAST_SESSION].value)
+
     def least_session_ms(self) -> int:
         """The shortest session that every broker lets a classic group's member have."""
-        asked = [ConfigResource(ResourceType.BROKER, str(node)) for node in sorted(self.brokers())]
         try:
-            answers = self._client.describe_configs(asked, request_timeout=ANSWER_S).values()
-            return max(int(future.result()[LEAST_SESSION].value) for future in answers)
+            return max(self._least_session_ms(node) for node in sorted(self.brokers()))
         except KafkaException as error:
             raise self._silent(error) from error
 

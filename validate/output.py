@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from common.errors import UnreadableError, UsageError
+from validate import hand
 from validate.checks.finding import FINDING, VERDICTS
 from validate.checks.table import CHECKS
 from validate.full import is_full
@@ -40,10 +41,12 @@ _NONE = pa.schema([(name, _KINDS[kind]) for name, kind in map(str.split, SCHEMA.
 def place_beside(ledger: str) -> str:
     """Where findings go unless told: `findings/` beside the ledger, else a temporary directory.
 
-    A folder of that name that holds anything but findings is somebody else's and is left alone.
+    A folder of that name that holds anything but findings is somebody else's and is left alone. Ledgers written by hand
+    lie side by side; each has findings of its own there.
     """
     if not is_url(ledger):
-        beside = Path(ledger).resolve().parent / "findings"
+        whole = Path(ledger).resolve()
+        beside = whole.parent / (f"findings-{whole.name}" if (whole / hand.FILE).is_file() else "findings")
         try:
             if _holds_findings_alone(beside):
                 beside.mkdir(exist_ok=True)

@@ -6,7 +6,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin._config import ConfigResource
 from confluent_kafka.admin._resource import ResourceType
 from confluent_kafka.cimpl import NewTopic
@@ -24,7 +24,12 @@ if TYPE_CHECKING:
     from validate.scenario import Topic
 
 TOPIC_BOUND_S = 60.0
-OTHERS = "Remove or rename it; the scenario's own topics are made by itself."
+OURS = "kastellan-"
+LOOKING = "-rights"  # of the group that is only tried
+OTHERS = "Remove it, or name another; scenarios make their own topics themselves."
+# What is asked for cannot be made by this cluster, whoever asks.
+UNFIT = (KafkaError.INVALID_REPLICATION_FACTOR, KafkaError.INVALID_PARTITIONS, KafkaError.INVALID_CONFIG,
+         KafkaError.POLICY_VIOLATION, KafkaError.TOPIC_EXCEPTION)  # fmt: skip
 GLANCE_S = 1.0
 
 
@@ -103,7 +108,7 @@ class Workplace:
 
         def told() -> bool:
             answers.update(call(asked, request_timeout=ANSWER_S))
-            if not any(_not_controller(future) for future in answers.values()):
+            if not any(_refused_with(future, KafkaError.NOT_CONTROLLER) for future in answers.values()):
                 return True
             with suppress(KafkaException):
                 self._client.list_topics(timeout=ANSWER_S)  # which also tells librdkafka who it is by now
@@ -119,7 +124,7 @@ class Workplace:
             if (partitions, replication) != (topic.partitions, topic.replication):
                 raise UsageError(
                     f"Topic {topic.name} exists with another shape.",
-                    details=f"It has {partitions} partitions of replication {replication}, the scenario needs "
+                    details=f"It has {partitions} partitions of replication {replication}, what is needed is "
                     f"{topic.partitions} of {topic.replication}.",
                     resolution=OTHERS,
                 )
@@ -131,7 +136,7 @@ class Workplace:
         future = self._client.describe_configs([asked], request_timeout=ANSWER_S)[asked]
         found = self._done(future.result, "DescribeConfigs", "Topic", topic.name)
         other = [
-            f"{name} is {has}, the scenario needs {value}"
+            f"{name} is {has}, what is needed is {value}"
             for name, value in topic.config.items()
             if (has := found[name].value if name in found else None) != value
         ]
@@ -155,12 +160,20 @@ class Workplace:
                 f"The topics {', '.join(t.name for t in topics)} are not all served after {TOPIC_BOUND_S:.0f} s."
             )
 
+    def await_known(self, topic: Topic) -> None:
+        """By whichever broker is asked next: news of a topic takes its time to all of them."""
+        asked = TopicCollection([topic.name])
+
+        def known() -> bool:
+            told = self._client.describe_topics(asked, request_timeout=ANSWER_S)[topic.name]
+            return not _refused_with(told, KafkaError.UNKNOWN_TOPIC_OR_PART)
+
+        wait_until(known, timeout_s=TOPIC_BOUND_S, every_s=0.2)
+
     def check_rights(
         self, topics: Sequence[Topic], group: str | None, *, needed: Sequence[str] = ("READ", "WRITE", "DESCRIBE")
     ) -> None:
         """Which ACL is missing is asked beforehand: a workload would only fail with it."""
-        from confluent_kafka import TopicCollection  # noqa: PLC0415
-
         asked = TopicCollection([topic.name for topic in topics])
         found: dict[str, Any] = {}
 
@@ -178,7 +191,7 @@ class Workplace:
         for name, described in found.items():
             self._have(described.authorized_operations, needed, "Topic", name)
         if group is not None:
-            self._check_group(f"{group}-rights", topics[0].name)
+            self._check_group(f"{group}{LOOKING}", topics[0].name)
 
     def _check_group(self, group: str, topic: str) -> None:
         """A young cluster only just makes the topic of its groups: until then brokers refuse what they will allow."""
@@ -197,7 +210,7 @@ class Workplace:
 
     def _try_group(self, group: str, topic: str) -> None:
         if right := groups.lacking_right(self.settings, group, topic, ANSWER_S):
-            raise self._missing(right, "Group", group)
+            raise self.missing(right, "Group", group.removesuffix(LOOKING))
         self.remove_group(group)
 
     def remove(self, names: Sequence[str]) -> None:
@@ -258,33 +271,40 @@ class Workplace:
         have = {operation.name for operation in operations or ()}
         lacking = [word for word in needed if word not in have]
         if lacking:
-            raise self._missing(lacking[0], kind, name)
+            raise self.missing(lacking[0], kind, name)
 
     def _done(self, result: Callable[[], Any], operation: str, kind: str, name: str) -> Any:
         try:
             return result()
         except KafkaException as error:
             if error.args[0].name().endswith("_AUTHORIZATION_FAILED"):
-                raise self._missing(operation, kind, name) from error
+                raise self.missing(operation, kind, name) from error
             if error.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
                 raise
+            if error.args[0].code() in UNFIT:
+                raise UsageError(
+                    f"The cluster cannot make {kind.lower()} {name} like this.",
+                    details=f"{error.args[0].name()}: {error.args[0].str()}",
+                    resolution="Is it asked for more replicas than there are brokers, or with an unknown setting?",
+                ) from error
             raise ClusterSilent(
                 f"The cluster refuses {operation} of {kind.lower()} {name}.",
                 details=f"{error.args[0].name()}: {error.args[0].str()}",
             ) from error
 
-    def _missing(self, operation: str, kind: str, name: str) -> UsageError:
+    def missing(self, operation: str, kind: str, name: str) -> UsageError:
         word = operation.capitalize() if operation.isupper() else operation
+        pattern = f"{OURS} (prefixed)" if name.startswith(OURS) else name
         return UsageError(
             f"User {self.user!r} lacks the right {word} on {kind} {name}.",
             details=f"There is no ACL that allows {word} to User:{self.user}, or one that denies it.",
-            resolution=f"Add an ACL: principal {self.user}, operation {word}, {kind.lower()} kastellan- (prefixed).",
+            resolution=f"Add an ACL: principal {self.user}, operation {word}, {kind.lower()} {pattern}.",
         )
 
 
-def _not_controller(future: Any) -> bool:
+def _refused_with(future: Any, code: int) -> bool:
     try:
         future.result()
     except KafkaException as error:
-        return bool(error.args[0].code() == KafkaError.NOT_CONTROLLER)
+        return bool(error.args[0].code() == code)
     return False

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from confluent_kafka import KafkaException
+from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient
 
 from common.errors import UsageError
 from common.files import write_whole
 from validate import groups
 from validate.admin import ANSWER_S
+from validate.hand import FILE
 from validate.scenario import Topic
 from validate.workload import journal
 from validate.workload.settings import COMMON, SILENT
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
     from validate.cluster import Cluster
 
-FILE = "hand.json"
 SHARE = "--join shares with them; or wait until it is over, or name another --group."
 
 
@@ -54,46 +54,78 @@ class Bench:
 def prepare(cluster: Cluster, *, user: str, topic: str, make: tuple[int, int] | None, ledger: Path | None) -> Bench:
     place = Workplace(cluster, user)
     place.check_login()
+    folder = ledger or cluster.state_dir / "hand" / topic
+    known = _known(folder)
+    if known is not None and topic not in known["topics"]:
+        raise _of_another(folder, known, f"Now it is {topic}.")
     if make is not None:
         wanted = Topic(topic, *make, config={})
         place.make([wanted])
         place.await_leaders([wanted])
-    found = Topic(topic, _partitions(place, topic), 1, {})
-    folder = ledger or cluster.state_dir / "hand" / topic
-    return Bench(place, found, folder, _run_of(folder, found, user))
+        place.await_known(wanted)
+    partitions, identity = _look(place, topic)
+    found = Topic(topic, partitions, 1, {})
+    return Bench(place, found, folder, _run_of(folder, known, found, identity, user))
 
 
-def _partitions(place: Workplace, topic: str) -> int:
+def _look(place: Workplace, topic: str) -> tuple[int, str]:
+    """How many partitions it has, and which topic of this name it is: one that was made anew is another."""
     admin = AdminClient({**COMMON, **place.settings}, logger=SILENT)
     try:
-        told = admin.list_topics(topic, timeout=ANSWER_S).topics[topic]
+        told = admin.describe_topics(TopicCollection([topic]), request_timeout=ANSWER_S)[topic].result()
     except KafkaException as error:
-        raise UsageError(f"Topic {topic} cannot be looked at.", details=str(error.args[0])) from error
-    if told.error is not None or not told.partitions:
+        if error.args[0].code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:
+            raise place.missing("Describe", "Topic", topic) from error
+        if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
+            raise UsageError(f"Topic {topic} cannot be looked at.", details=str(error.args[0])) from error
         raise UsageError(
             f"There is no topic {topic} for user {place.user!r}.",
-            details=str(told.error or ""),
+            details=error.args[0].str(),
             resolution="--make PARTITIONS:REPLICATION makes it; or name one that the user may describe.",
-        )
-    return len(told.partitions)
+        ) from error
+    return len(told.partitions), str(told.topic_id)
 
 
-def _run_of(folder: Path, topic: Topic, user: str) -> str:
-    """All that is done in one folder is one run, so that it can be judged together."""
+def _known(folder: Path) -> dict[str, Any] | None:
     path = folder / FILE
-    if path.is_file():
-        known = json.loads(path.read_text(encoding="utf-8"))
+    try:
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return {**found, "topics": dict(found["topics"]), "run_id": str(found["run_id"])}
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, TypeError, LookupError) as error:
+        raise UsageError(
+            f"{folder} is no folder of a ledger.",
+            details=f"{path}: {error}",
+            resolution="Name another one, or a new one: --ledger DIR.",
+        ) from error
+
+
+def _of_another(folder: Path, known: dict[str, Any], now: str) -> UsageError:
+    return UsageError(
+        f"The ledger {folder} is about {', '.join(known['topics'])} as it was.",
+        details=now,
+        resolution="Begin a new one: --ledger DIR with another folder, or remove this one.",
+    )
+
+
+def _run_of(folder: Path, known: dict[str, Any] | None, topic: Topic, identity: str, user: str) -> str:
+    """All that is done in one folder is one run, so that it can be judged together."""
+    if known is not None:
         if known["topics"] != {topic.name: topic.partitions}:
-            raise UsageError(
-                f"The ledger {folder} is about {', '.join(known['topics'])} as it was.",
-                details=f"Now it is {topic.name} with {topic.partitions} partitions.",
-                resolution="Name another folder: --ledger DIR.",
-            )
+            raise _of_another(folder, known, f"Now it is {topic.name} with {topic.partitions} partitions.")
+        if known.get("topic_id", identity) != identity:
+            raise _of_another(folder, known, "The topic was removed and made anew since; what it held is gone.")
         return str(known["run_id"])
-    folder.mkdir(parents=True, exist_ok=True)
     run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-hand"
-    content = {"run_id": run_id, "topics": {topic.name: topic.partitions}, "user": user}
-    write_whole(path, json.dumps(content) + "\n")
+    content = {"run_id": run_id, "topics": {topic.name: topic.partitions}, "topic_id": identity, "user": user}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_whole(folder / FILE, json.dumps(content) + "\n")
+    except OSError as error:
+        raise UsageError(
+            f"No ledger can be kept in {folder}.", details=str(error), resolution="Name another folder: --ledger DIR."
+        ) from error
     return run_id
 
 

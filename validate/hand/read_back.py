@@ -6,7 +6,8 @@ import json
 from typing import TYPE_CHECKING
 
 from common.errors import UsageError
-from validate.hand.bench import FILE
+from validate.hand import FILE
+from validate.workload import journal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -14,6 +15,20 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from validate.cluster import Cluster
+
+
+def require_read(ledger: Path) -> None:
+    """What was done by hand since the topic was read last is in no table yet: a verdict would be on the time before."""
+    if not (ledger / FILE).is_file():
+        return
+    written_s = [path.stat().st_mtime for path in (ledger / journal.FOLDER).glob(f"*{journal.SUFFIX}")]
+    read_s = [path.stat().st_mtime for path in (ledger / "log_bounds").glob("*.parquet")]
+    if written_s and max(written_s) > min(read_s, default=0.0):
+        raise UsageError(
+            f"Of {ledger} there is more than was read back, or nothing was yet.",
+            details="It was written by hand; its topic has to be read once all clients have ended.",
+            resolution=f"python -m validate judge {ledger} --read-back",
+        )
 
 
 def read_back(spark: SparkSession, cluster: Cluster, ledger: Path) -> list[str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from common.errors import UsageError
 from validate.verbs.hand import add_hand, bench_of, ending
+from validate.verbs.numbers import DAY_MS, real, whole, word
 from validate.verbs.place import cluster_of
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 name = "consume"
 help = "read by hand, with a ledger"  # noqa: A001  the word argparse uses
 HEARTBEAT_MS = 3000
+HOUR_MS = 3_600_000
 STICKY = "sticky"
 RARELY = 1_000_000_000
 ASSIGNMENTS = ("range", "roundrobin", "sticky", "cooperative-sticky", "broker")
@@ -24,8 +26,8 @@ ASSIGNMENTS = ("range", "roundrobin", "sticky", "cooperative-sticky", "broker")
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     add_hand(parser)
-    parser.add_argument("--group", default="kastellan-hand", help="(%(default)s)")
-    parser.add_argument("--instance-id", metavar="NAME", help="a static member of that name")
+    parser.add_argument("--group", type=word, default="kastellan-hand", help="(%(default)s)")
+    parser.add_argument("--instance-id", type=word, metavar="NAME", help="a static member of that name")
     parser.add_argument("--join", action="store_true", help="share the group with members that are there")
     parser.add_argument(
         "--return",
@@ -34,25 +36,37 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="the owner of this --instance-id is dead, and here it is again",
     )
     commits = parser.add_mutually_exclusive_group()
-    commits.add_argument("--auto-commit", type=float, metavar="MS", help="the client commits by itself, so often")
-    commits.add_argument("--commit-every", type=int, metavar="N", help="after so many records of work")
-    commits.add_argument("--commit-ahead", type=int, metavar="N", help="ahead of the work on so many records")
+    commits.add_argument(
+        "--auto-commit", type=real(1, DAY_MS), metavar="MS", help="the client commits by itself, so often"
+    )
+    commits.add_argument("--commit-every", type=whole(1), metavar="N", help="after so many records of work")
+    commits.add_argument("--commit-ahead", type=whole(1), metavar="N", help="ahead of the work on so many records")
     commits.add_argument("--commit-batch", action="store_true", help="after each batch (this is the default)")
     commits.add_argument("--commit-never", action="store_true")
-    parser.add_argument("--poll-size", type=int, default=500, metavar="N", help="records of a batch (%(default)s)")
-    parser.add_argument("--poll-period", type=int, default=200, metavar="MS", help="longest wait for one (%(default)s)")
-    parser.add_argument("--least-fetch", type=int, metavar="BYTES", help="a broker waits for so much (default: 1)")
+    parser.add_argument(
+        "--poll-size", type=whole(1, 1_000_000), default=500, metavar="N", help="records of a batch (%(default)s)"
+    )
+    parser.add_argument(
+        "--poll-period", type=whole(1, DAY_MS), default=200, metavar="MS", help="longest wait for one (%(default)s)"
+    )
+    parser.add_argument(
+        "--least-fetch", type=whole(1, 100_000_000), metavar="BYTES", help="a broker waits for so much (default: 1)"
+    )
     parser.add_argument(
         "--assignment",
         choices=ASSIGNMENTS,
         default="range",
         help="sticky: kafka-python's, eager; broker: the protocol of KIP-848 (%(default)s)",
     )
-    parser.add_argument("--heartbeat", type=int, metavar="MS", help="(3000; at most a third of the session)")
-    parser.add_argument("--session", type=int, default=45_000, metavar="MS", help="time-out (%(default)s)")
+    parser.add_argument(
+        "--heartbeat", type=whole(1, HOUR_MS), metavar="MS", help="(3000; at most a third of the session)"
+    )
+    parser.add_argument(
+        "--session", type=whole(1, HOUR_MS), default=45_000, metavar="MS", help="time-out (%(default)s)"
+    )
     parser.add_argument(
         "--max-poll",
-        type=int,
+        type=whole(1, DAY_MS),
         default=300_000,
         metavar="MS",
         help="who asks for no records so long is out (%(default)s)",
@@ -60,15 +74,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--from", dest="start", choices=("earliest", "latest"), default="earliest", help="(%(default)s)"
     )
-    parser.add_argument("--wait-fetch", type=float, default=0, metavar="MS", help="after each fetch (%(default)s)")
-    parser.add_argument("--wait-batch", type=float, default=0, metavar="MS", help="after each batch (%(default)s)")
-    parser.add_argument("--wait-record", type=float, default=0, metavar="MS", help="after each record (%(default)s)")
+    parser.add_argument("--wait-fetch", type=real(0), default=0, metavar="MS", help="after each fetch (%(default)s)")
+    parser.add_argument("--wait-batch", type=real(0), default=0, metavar="MS", help="after each batch (%(default)s)")
+    parser.add_argument("--wait-record", type=real(0), default=0, metavar="MS", help="after each record (%(default)s)")
     parser.add_argument("--obey", action="store_true", help="records quit, crash and wait do so to it")
     parser.add_argument(
-        "--wait-command", type=float, default=10_000, metavar="MS", help="of a record wait (%(default)s)"
+        "--wait-command", type=real(0), default=10_000, metavar="MS", help="of a record wait (%(default)s)"
     )
-    parser.add_argument("--show", type=int, metavar="BYTES", help="show every record, its value cut to that")
-    parser.add_argument("--count", type=int, metavar="N", help="end after so many (default: at Ctrl-C)")
+    parser.add_argument("--show", type=whole(0), metavar="BYTES", help="show every record, its value cut to that")
+    parser.add_argument("--count", type=whole(1), metavar="N", help="end after so many (default: at Ctrl-C)")
 
 
 def run(args: argparse.Namespace) -> int:

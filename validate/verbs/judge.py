@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
     # Spark is imported only here, so that --help and wrong calls answer at once.
     from validate import judge, output, readback, session  # noqa: PLC0415
     from validate.expect import load  # noqa: PLC0415
-    from validate.hand.read_back import read_back  # noqa: PLC0415
+    from validate.hand.read_back import read_back, require_read  # noqa: PLC0415
     from validate.ledger.read import is_url, size_on_disk  # noqa: PLC0415
     from validate.show import show  # noqa: PLC0415
 
@@ -44,6 +44,8 @@ def run(args: argparse.Namespace) -> int:
             f"There is no ledger folder {place!r}.",
             resolution="Name the folder that holds sent/, log/ ..., e.g. .kastellan/local/runs/<run>/ledger.",
         )
+    if not args.read_back and not is_url(place):
+        require_read(Path(place))
     expectation = load(args.expect) if args.expect else judge.expectation_beside(place)
     out = output.place_named(args.out, place) if args.out else output.place_beside(place)
     if not args.json and sys.stderr.isatty():

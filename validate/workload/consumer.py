@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
+from common.errors import KastellanError
 from validate.workload import entries
 from validate.workload.choice import Choice
 from validate.workload.settings import SILENT, for_consumer
 from validate.workload.spec import STICKY
 from validate.workload.sticky import Sticky
-from validate.workload.value import text_of
+from validate.workload.value import names_of, origin, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
 
 Place = tuple[str, int]
 ASK_TIMEOUT_S = 10.0
+# Refusals of a group that asking again does not change.
+NEVER = frozenset(
+    {"INVALID_SESSION_TIMEOUT", "INCONSISTENT_GROUP_PROTOCOL", "INVALID_GROUP_ID", "GROUP_AUTHORIZATION_FAILED"}
+)
 
 
 class Member:
@@ -44,6 +49,7 @@ class Member:
         self.delivered: dict[str, int] = {}
         self.errors: list[str] = []
         self._quit = False
+        self._fatal: str | None = None
         heard: dict[str, Any] = {"error_cb": self._on_error}
         if spec.commit == "auto":
             heard["on_commit"] = self._committed_by_itself
@@ -54,7 +60,7 @@ class Member:
 
     def run(self, ended: Callable[[], bool], idle: Callable[[], None]) -> None:
         self._begin()
-        while not ended() and not self._enough():
+        while not ended() and not self._enough() and self._fatal is None:
             if self._choice.step(self._position):
                 self.assignment += 1
             self._gather()
@@ -69,6 +75,12 @@ class Member:
         if self._spec.commit == "after":
             self._commit(self._next)
         self._consumer.close()
+        if self._fatal is not None:
+            raise KastellanError(
+                "The consumer cannot go on.",
+                details=self._fatal,
+                resolution="See the error; what it took up until then is in the ledger.",
+            )
 
     def _begin(self) -> None:
         if self._spec.places is None:
@@ -88,6 +100,8 @@ class Member:
         """Up to a batch. A rebalance happens within poll: what was fetched before it and is not ours any more goes."""
         timeout_s = self._spec.poll_ms / 1000
         most = min(self._spec.batch, self._choice.room(self._position))
+        if self._spec.count is not None:
+            most = min(most, self._spec.count - self._position)
         while len(self._gathered) < most:
             message = self._consumer.poll(timeout_s)
             if message is None:
@@ -142,9 +156,13 @@ class Member:
             self._obey(messages[0].value())
 
     def _show(self, message: Message, size: int) -> None:
-        text = (message.value() or b"")[:size].decode("ascii", errors="replace")
+        value = message.value() or b""
+        names, seq = origin(value)
         topic, partition = _place(message)
-        self._home.signs.say("record", topic=topic, partition=partition, offset=message.offset(), value=text)
+        self._home.signs.say(
+            "record", topic=topic, partition=partition, offset=message.offset(),
+            sender=names_of(names)[1], seq=seq, value=value[:size].decode("ascii", errors="replace"),
+        )  # fmt: skip
 
     def _obey(self, value: bytes | None) -> None:
         if value == b"quit":
@@ -240,6 +258,8 @@ class Member:
 
     def _on_error(self, error: KafkaError) -> None:
         self.errors = [*self.errors[-99:], f"{error.name()}: {error.str()}"]
+        if error.fatal() or error.name() in NEVER:
+            self._fatal = self.errors[-1]
 
 
 def _wait(wait_ms: float) -> None:

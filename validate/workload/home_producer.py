@@ -23,13 +23,16 @@ def run(spec: ProducerSpec) -> None:
     home.signs.say("ready")
 
     def tell() -> None:
-        home.signs.progress(lambda: {"acked": sending.acked(), "in_flight": sending.in_flight})
+        home.signs.progress(
+            lambda: {"acked": sending.acked(), "in_flight": sending.in_flight, "failed": sending.failed}
+        )
 
     for block in sending.run(home.signs.ended, tell, alone=lambda: home.signs.orphaned):
         home.journal.append(block.results())
     if sending.hooks is not None:
         sending.hooks.write(Path(spec.ledger), spec.name)
-    home.done(acked=sending.acked(), in_flight=sending.in_flight, errors=list(sending.errors)[-5:])
+    told = {"acked": sending.acked(), "in_flight": sending.in_flight, "failed": sending.failed}
+    home.done(**told, errors=list(sending.errors)[-5:])
 
 
 def _sample(spec: ProducerSpec) -> dict[str, Any]:

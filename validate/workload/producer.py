@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 from array import array
-from collections import deque
+from collections import Counter, deque
 from typing import TYPE_CHECKING, Any
 
 from confluent_kafka import Producer
@@ -221,6 +221,8 @@ class Sending:
         self._open: dict[tuple[int, int, int], Block] = {}
         self._fatal: str | None = None
         self.errors: deque[str] = deque(maxlen=100)
+        self.failed: Counter[str] = Counter()
+        """Reports of records that are not acknowledged, by the client's word for the reason."""
         heard: dict[str, Any] = {"error_cb": self._on_error} | (self.hooks.settings if self.hooks else {})
         # As many as are handed over at once are a whole batch: it need not wait for linger to see whether more come.
         whole = {} if self._batch is None else whole_batches(spec, min(self._batch, spec.block_records))
@@ -344,6 +346,7 @@ class Sending:
         outcome = classify(error, idempotent=self._spec.idempotent, retries=self._spec.retries)
         assert outcome != ACKED  # noqa: S101  an error is never an acknowledgement
         block.failures[place] = (error, outcome)
+        self.failed[error] += 1
 
     def _not_queued(self, lane: Lane, block: Block, messages: list[dict[str, Any]]) -> None:
         """The client itself turned records away: there will be no report for these."""

@@ -43,11 +43,13 @@ def asked(*words: str) -> Any:
     (["consume", "--topic", "t", "--assignment", "sticky", "--auto-commit", "5"], "--assignment sticky goes with commits behind the work or none"),
     (["consume", "--topic", "t", "--assignment", "sticky", "--commit-ahead", "5"], "--assignment sticky goes with commits behind the work or none"),
     (["consume", "--topic", "t", "--assignment", "sticky", "--least-fetch", "5"], "without --least-fetch"),
-    (["produce", "--topic", "t", "--acks", "1"], "idempotent needs acks all"),
-    (["produce", "--topic", "t", "--max-in-flight", "1000"], "at most 5 requests in flight"),
-    (["produce", "--topic", "t", "--value-bytes", "10"], "no room for its marks"),
-    (["produce", "--topic", "t", "--rolls", "-1"], "--rolls -1 of --records 1000 are no records"),
-    (["produce", "--topic", "t", "--records", "0"], "--rolls 1 of --records 0 are no records"),
+    (["produce", "--topic", "t", "--acks", "1"], "Idempotence needs --acks all, --max-in-flight 5 or less, and retries."),
+    (["produce", "--topic", "t", "--max-in-flight", "1000"], "--max-in-flight 5 or less"),
+    (["produce", "--topic", "t", "--retries", "0"], "and retries"),
+    (["produce", "--topic", "t", "--delivery-timeout", "5"], "--delivery-timeout 5 is over before --linger 5 is"),
+    (["produce", "--topic", "t", "--value-bytes", "10"], "Argument --value-bytes: 10 is not within 87 to 999,000"),
+    (["produce", "--topic", "t", "--rolls", "-1"], "Argument --rolls: -1 is not within 0 to 1,000,000,000"),
+    (["produce", "--topic", "t", "--records", "0"], "Argument --records: 0 is not within 1 to 1,000,000,000"),
     (["produce"], "--topic"),
     (["judge", "DIR", "--read-back"], "There is no cluster of stack"),
 ])  # fmt: skip
@@ -57,6 +59,33 @@ def test_what_contradicts_itself_is_told_before_anything_is_asked(
     monkeypatch.setattr("validate.cluster.HOME", tmp_path)
     assert main([str(tmp_path) if word == "DIR" else word for word in words]) == EXIT_USAGE
     assert what in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [
+    ["produce", "--linger", "-5"], ["produce", "--batch", "0"], ["produce", "--request-timeout", "0"],
+    ["produce", "--backoff", "-1"], ["produce", "--wait-roll", "-1"], ["produce", "--value-bytes", "2000000"],
+    ["produce", "--wait-send", "nan"], ["produce", "--wait-send", "inf"], ["produce", "--records", "some"],
+    ["produce", "--id", "a/b"], ["produce", "--id", "../x"], ["produce", "--id", "a-name-of-21-letters-x"],
+    ["produce", "--make", "99999999:3"],
+    ["consume", "--auto-commit", "-1"], ["consume", "--auto-commit", "0"], ["consume", "--session", "0"],
+    ["consume", "--session", "99999999"], ["consume", "--heartbeat", "0"], ["consume", "--heartbeat", "-100"],
+    ["consume", "--least-fetch", "0"], ["consume", "--wait-record", "-5"], ["consume", "--count", "0"],
+    ["consume", "--show", "-1"], ["consume", "--poll-period", "-1"], ["consume", "--poll-size", "999999999"],
+    ["consume", "--instance-id", ""], ["consume", "--group", " "], ["consume", "--commit-every", "0"],
+], ids=" ".join)  # fmt: skip
+def test_numbers_and_names_without_sense_are_told_by_the_option_at_once(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(bench, "Workplace", lambda *_: pytest.fail("the cluster was asked"))
+    path = described(tmp_path)
+    assert main([words[0], "--cluster", str(path), "--topic", "t", *words[1:]]) == EXIT_USAGE
+    assert words[1] in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("topic", ["", "kastellan bad", "..", "a/b", "x" * 250])
+def test_a_name_that_no_topic_can_have_is_told(topic: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["produce", "--topic", topic]) == EXIT_USAGE
+    assert "is no name of a topic" in capsys.readouterr().err
 
 
 def test_a_topic_has_a_shape() -> None:
@@ -276,17 +305,3 @@ def test_a_name_belongs_to_one_life(tmp_path: Path) -> None:
     assert bench.free_name(tmp_path, None, "producer") == "producer-2"
     with pytest.raises(UsageError, match="There was a client 'producer-1'"):
         bench.free_name(tmp_path, "producer-1", "producer")
-
-
-def test_one_folder_is_one_run_about_one_topic(tmp_path: Path) -> None:
-    first = bench._run_of(tmp_path, Topic("t", 3, 1, {}), "validator")
-    assert bench._run_of(tmp_path, Topic("t", 3, 1, {}), "validator") == first
-    assert len(first) <= 28
-    with pytest.raises(UsageError, match="is about t as it was"):
-        bench._run_of(tmp_path, Topic("t", 4, 1, {}), "validator")
-
-
-def test_the_line_on_the_terminal_adds_up() -> None:
-    facts = {"acked": {"t-0": 1500, "t-1": 500}, "in_flight": 7}
-    assert watch.line_of("w", facts, 2.0) == "w  2,000 acked, 7 in flight, 1,000 a second  [t-0 1,500, t-1 500]"
-    assert watch.line_of("c", {"delivered": {}}, 0.0).startswith("c  0 delivered, 0 a second")

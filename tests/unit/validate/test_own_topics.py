@@ -93,7 +93,7 @@ def test_a_topic_of_other_settings_is_refused(place: Callable[[Moved], Workplace
     brokers = Moved({"unclean.leader.election.enable": "false", "min.insync.replicas": "1"})
     with pytest.raises(UsageError, match="Topic kastellan-pair exists with other settings") as told:
         place(brokers).make([PAIR])
-    assert told.value.details == "unclean.leader.election.enable is false, the scenario needs true."
+    assert told.value.details == "unclean.leader.election.enable is false, what is needed is true."
     assert brokers.there == {PAIR.name}
 
 
