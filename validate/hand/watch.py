@@ -39,7 +39,7 @@ def run(bench: Bench, kind: str, name: str, spec: dict[str, Any], *, crash_allow
         with _asked_to_end() as asked:
             _watch(workloads, kind, one, asked, console)
         if problem := one.ended_badly:
-            raise KastellanError(f"It ended badly: {problem}.")
+            raise KastellanError(f"It ended badly: {problem.rstrip('.')}.")
         if one.killed:
             one.closed.wait(HEARD_S)  # what it said before is on its way still
             _print(
@@ -67,6 +67,7 @@ def _watch(workloads: Workloads, kind: str, one: Workload, asked: list[int], con
                 one.process.wait(LOOK_S)
         if one.process.returncode == 0:
             one.done.wait(5)
+    one.owned_at = None  # what it had when it ended is somebody else's by now
     _print(console, line_of(kind, one, one.worked_s))
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 name = "consume"
 help = "read by hand, with a ledger"  # noqa: A001  the word argparse uses
 HEARTBEAT_MS = 3000
+LEAST_SESSION_MS = 6000  # of Kafka's brokers, unless they are told otherwise
 HOUR_MS = 3_600_000
 STICKY = "sticky"
 RARELY = 1_000_000_000
@@ -92,6 +93,7 @@ def run(args: argparse.Namespace) -> int:
     if args.assignment == "broker":
         _check_mode(cluster_of(args).mode)
     found = bench_of(args)
+    _check_least_session(args)
     bench.check_read(found, args.group)
     guarded = args.assignment == "broker"
     bench.check_group(
@@ -169,6 +171,21 @@ def _check_times(args: argparse.Namespace, heartbeat: int) -> None:
             f"--max-poll {args.max_poll} is shorter than the session of {args.session} ms.",
             details="Who is thrown out for not asking would not even have been missed by then.",
             resolution=f"Take {args.session} or more, or a shorter --session.",
+        )
+
+
+def _check_least_session(args: argparse.Namespace) -> None:
+    """Brokers are asked only where their own default would refuse it: it takes the administrator's login."""
+    if args.session >= LEAST_SESSION_MS or args.assignment == "broker":
+        return
+    from validate.admin import Admin  # noqa: PLC0415
+
+    least_ms = Admin(cluster_of(args)).least_session_ms()
+    if args.session < least_ms:
+        raise UsageError(
+            f"Brokers let no member have a session below {least_ms} ms.",
+            details=f"--session {args.session} would be refused when it joins the group.",
+            resolution="Take that or more, or let brokers allow it: kafka_config group.min.session.timeout.ms.",
         )
 
 

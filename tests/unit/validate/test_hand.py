@@ -229,6 +229,21 @@ def test_what_only_kraft_has_is_told_before_anything_is_asked(tmp_path: Path, mo
         consume.run(asked("consume", "--cluster", str(path), "--topic", "t", "--assignment", "broker"))
 
 
+@pytest.mark.parametrize(
+    ("session", "least_ms", "refused"), [("500", 6000, True), ("500", 500, False), ("6000", 0, False)]
+)
+def test_a_session_that_brokers_forbid_is_told_before_anybody_joins(
+    session: str, least_ms: int, refused: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("validate.admin.Admin", lambda _: SimpleNamespace(least_session_ms=lambda: least_ms))
+    one = asked("consume", "--cluster", str(described(tmp_path)), "--topic", "t", "--session", session)
+    if not refused:
+        consume._check_least_session(one)
+        return
+    with pytest.raises(UsageError, match=r"Brokers let no member have a session below 6000 ms\."):
+        consume._check_least_session(one)
+
+
 def test_a_rate_is_of_the_time_in_which_it_worked() -> None:
     """Neither the start of its Python nor its end."""
     one = Workload("producer", "w", None, Path("log"))  # type: ignore[arg-type]
