@@ -43,23 +43,35 @@ def main(argv: Sequence[str] | None = None) -> int:
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
     try:
         args = parser().parse_args(argv)
-        return int(args.run(args))
+        code = int(args.run(args))
+        sys.stdout.flush()
     except KastellanError as error:
         print(error, file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         print("Interrupted: nothing was decided.", file=sys.stderr)
         return EXIT_UNKNOWN
-    except BrokenPipeError:  # whoever read this has enough of it
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return EXIT_UNKNOWN
     except Exception as error:  # noqa: BLE001  whatever happens, a crash must not look like a verdict
+        if isinstance(error, BrokenPipeError) and _unread():
+            return EXIT_UNKNOWN
         if isinstance(error, OSError) and is_full(error):
             print(NotWritten(error), file=sys.stderr)
             return EXIT_UNKNOWN
         traceback.print_exc()
         print("The judgement crashed, so the verdict is unknown. The lines above say where.", file=sys.stderr)
         return EXIT_UNKNOWN
+    else:
+        return code
+
+
+def _unread() -> bool:
+    """Whether it was our own output that nobody reads any more: then there is nobody to tell."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return True
+    return False
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from confluent_kafka.admin._config import ConfigResource
 from confluent_kafka.admin._resource import ResourceType
 from confluent_kafka.cimpl import NewTopic
 
-from common.errors import UsageError
+from common.errors import KastellanError, UsageError
 from common.wait import wait_until
 from validate import groups
 from validate.admin import ANSWER_S, admin_client
@@ -26,11 +26,15 @@ if TYPE_CHECKING:
 TOPIC_BOUND_S = 60.0
 OURS = "kastellan-"
 LOOKING = "-rights"  # of the group that is only tried
-OTHERS = "Remove it, or name another; scenarios make their own topics themselves."
+OTHERS = "Alter it, or let a scenario make its own: rename or remove it."
 # What is asked for cannot be made by this cluster, whoever asks.
 UNFIT = (KafkaError.INVALID_REPLICATION_FACTOR, KafkaError.INVALID_PARTITIONS, KafkaError.INVALID_CONFIG,
          KafkaError.POLICY_VIOLATION, KafkaError.TOPIC_EXCEPTION)  # fmt: skip
 GLANCE_S = 1.0
+
+
+class Unfit(ClusterSilent):
+    """The cluster did answer: it cannot make what is asked for."""
 
 
 class Workplace:
@@ -42,6 +46,8 @@ class Workplace:
         self.settings = cluster.client(user)
         self.cheap = cluster.cheap_client(user)
         self.errors: list[str] = []
+        self.unseen: list[str] = []
+        """Topics that were there before, and whose settings this user may not see."""
         self._client = admin_client(self.settings, self.errors)
 
     def check_login(self) -> None:
@@ -86,32 +92,38 @@ class Workplace:
             for t in topics
         ]
         made: list[str] = []
-        for name, future in self._by_controller(self._client.create_topics, asked).items():
-            try:
-                future.result()
-                made.append(name)
-            except KafkaException as error:
-                known = error.args[0].code() == KafkaError.TOPIC_ALREADY_EXISTS or self._lists(name)
-                if not known:
-                    self.remove(made)
-                    self._done(future.result, "Create", "Topic", name)
         try:
+            for name, future in self._by_controller(self._client.create_topics, asked).items():
+                if self._made(name, future):
+                    made.append(name)
             self._check_shapes([topic for topic in topics if topic.name not in made])
-        except UsageError:
-            self.remove(made)
+        except BaseException:
+            with suppress(KastellanError):
+                self.remove(made)
             raise
         return made
+
+    def _made(self, name: str, future: Any) -> bool:
+        """False: it is there already."""
+        try:
+            future.result()
+        except KafkaException as error:
+            if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS and not self._lists(name):
+                self._done(future.result, "Create", "Topic", name)
+            return False
+        return True
 
     def _by_controller(self, call: Callable[..., dict[str, Any]], asked: list[Any]) -> dict[str, Any]:
         """ZooKeeper mode: a broker that is the controller no more says so, and librdkafka goes on asking it."""
         answers: dict[str, Any] = {}
+        until_s = time.monotonic() + ANSWER_S
 
         def told() -> bool:
-            answers.update(call(asked, request_timeout=ANSWER_S))
+            answers.update(call(asked, request_timeout=max(GLANCE_S, until_s - time.monotonic())))
             if not any(_refused_with(future, KafkaError.NOT_CONTROLLER) for future in answers.values()):
                 return True
             with suppress(KafkaException):
-                self._client.list_topics(timeout=ANSWER_S)  # which also tells librdkafka who it is by now
+                self._client.list_topics(timeout=GLANCE_S)  # which also tells librdkafka who it is by now
             return False
 
         wait_until(told, timeout_s=ANSWER_S, every_s=0.2)
@@ -132,8 +144,12 @@ class Workplace:
                 self._check_settings(topic)
 
     def _check_settings(self, topic: Topic) -> None:
+        """As far as this user may see them: who may only write to a topic does not know them."""
         asked = ConfigResource(ResourceType.TOPIC, topic.name)
         future = self._client.describe_configs([asked], request_timeout=ANSWER_S)[asked]
+        if _refused_with(future, KafkaError.TOPIC_AUTHORIZATION_FAILED):
+            self.unseen.append(topic.name)
+            return
         found = self._done(future.result, "DescribeConfigs", "Topic", topic.name)
         other = [
             f"{name} is {has}, what is needed is {value}"
@@ -159,16 +175,6 @@ class Workplace:
             raise ClusterSilent(
                 f"The topics {', '.join(t.name for t in topics)} are not all served after {TOPIC_BOUND_S:.0f} s."
             )
-
-    def await_known(self, topic: Topic) -> None:
-        """By whichever broker is asked next: news of a topic takes its time to all of them."""
-        asked = TopicCollection([topic.name])
-
-        def known() -> bool:
-            told = self._client.describe_topics(asked, request_timeout=ANSWER_S)[topic.name]
-            return not _refused_with(told, KafkaError.UNKNOWN_TOPIC_OR_PART)
-
-        wait_until(known, timeout_s=TOPIC_BOUND_S, every_s=0.2)
 
     def check_rights(
         self, topics: Sequence[Topic], group: str | None, *, needed: Sequence[str] = ("READ", "WRITE", "DESCRIBE")
@@ -215,8 +221,15 @@ class Workplace:
 
     def remove(self, names: Sequence[str]) -> None:
         """Gone when nobody lists them any more."""
-        if not names:
-            return
+        try:
+            if names:
+                self._remove(names)
+        except KafkaException as error:
+            raise ClusterSilent(
+                f"Whether the topics {', '.join(names)} are gone is not known.", details=str(error.args[0])
+            ) from error
+
+    def _remove(self, names: Sequence[str]) -> None:
         for name, future in self._by_controller(self._client.delete_topics, list(names)).items():
             try:
                 self._done(future.result, "Delete", "Topic", name)
@@ -282,7 +295,7 @@ class Workplace:
             if error.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
                 raise
             if error.args[0].code() in UNFIT:
-                raise UsageError(
+                raise Unfit(
                     f"The cluster cannot make {kind.lower()} {name} like this.",
                     details=f"{error.args[0].name()}: {error.args[0].str()}",
                     resolution="Is it asked for more replicas than there are brokers, or with an unknown setting?",

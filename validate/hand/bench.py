@@ -13,13 +13,14 @@ from confluent_kafka.admin import AdminClient
 
 from common.errors import UsageError
 from common.files import write_whole
+from common.wait import wait_until
 from validate import groups
 from validate.admin import ANSWER_S
 from validate.hand import FILE
 from validate.scenario import Topic
 from validate.workload import journal
 from validate.workload.settings import COMMON, SILENT
-from validate.workplace import Workplace
+from validate.workplace import TOPIC_BOUND_S, Unfit, Workplace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from validate.cluster import Cluster
 
+MADE_ANEW = "The topic was removed and made anew since; what it held is gone."
 SHARE = "--join shares with them; or wait until it is over, or name another --group."
 
 
@@ -55,24 +57,41 @@ def prepare(cluster: Cluster, *, user: str, topic: str, make: tuple[int, int] | 
     place = Workplace(cluster, user)
     place.check_login()
     folder = ledger or cluster.state_dir / "hand" / topic
-    known = _known(folder)
+    known = known_of(folder)
     if known is not None and topic not in known["topics"]:
         raise _of_another(folder, known, f"Now it is {topic}.")
     if make is not None:
-        wanted = Topic(topic, *make, config={})
-        place.make([wanted])
-        place.await_leaders([wanted])
-        place.await_known(wanted)
-    partitions, identity = _look(place, topic)
+        _make(place, Topic(topic, *make, config={}))
+    partitions, identity = _look(place, topic, bound_s=TOPIC_BOUND_S if make else 0.0)
     found = Topic(topic, partitions, 1, {})
     return Bench(place, found, folder, _run_of(folder, known, found, identity, user))
 
 
-def _look(place: Workplace, topic: str) -> tuple[int, str]:
-    """How many partitions it has, and which topic of this name it is: one that was made anew is another."""
-    admin = AdminClient({**COMMON, **place.settings}, logger=SILENT)
+def _make(place: Workplace, topic: Topic) -> None:
     try:
-        told = admin.describe_topics(TopicCollection([topic]), request_timeout=ANSWER_S)[topic].result()
+        place.make([topic])
+    except Unfit as error:
+        raise UsageError(error.brief, details=error.details, resolution=error.resolution) from error
+    place.await_leaders([topic])
+
+
+def _look(place: Workplace, topic: str, *, bound_s: float = 0.0) -> tuple[int, str]:
+    """How many partitions it has, and which topic of this name it is: one that was made anew is another.
+
+    `bound_s`: how long the news of one that was just made may be on its way to the broker that is asked.
+    """
+    admin = AdminClient({**COMMON, **place.settings}, logger=SILENT)
+    answers: list[Any] = []
+
+    def known() -> bool:
+        answers[:] = [admin.describe_topics(TopicCollection([topic]), request_timeout=ANSWER_S)[topic]]
+        error = answers[0].exception()
+        return not isinstance(error, KafkaException) or error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART
+
+    if not known() and bound_s:
+        wait_until(known, timeout_s=bound_s, every_s=0.2)
+    try:
+        told = answers[0].result()
     except KafkaException as error:
         if error.args[0].code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:
             raise place.missing("Describe", "Topic", topic) from error
@@ -86,7 +105,8 @@ def _look(place: Workplace, topic: str) -> tuple[int, str]:
     return len(told.partitions), str(told.topic_id)
 
 
-def _known(folder: Path) -> dict[str, Any] | None:
+def known_of(folder: Path) -> dict[str, Any] | None:
+    """What is on record of a ledger by hand; None if there is none yet."""
     path = folder / FILE
     try:
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
@@ -109,13 +129,21 @@ def _of_another(folder: Path, known: dict[str, Any], now: str) -> UsageError:
     )
 
 
+def check_same(place: Workplace, folder: Path, known: dict[str, Any]) -> None:
+    """Before it is read back: of a topic that was made anew all records of before would count as lost."""
+    (topic,) = known["topics"]
+    _, identity = _look(place, topic)
+    if known.get("topic_id", identity) != identity:
+        raise _of_another(folder, known, MADE_ANEW)
+
+
 def _run_of(folder: Path, known: dict[str, Any] | None, topic: Topic, identity: str, user: str) -> str:
     """All that is done in one folder is one run, so that it can be judged together."""
     if known is not None:
         if known["topics"] != {topic.name: topic.partitions}:
             raise _of_another(folder, known, f"Now it is {topic.name} with {topic.partitions} partitions.")
         if known.get("topic_id", identity) != identity:
-            raise _of_another(folder, known, "The topic was removed and made anew since; what it held is gone.")
+            raise _of_another(folder, known, MADE_ANEW)
         return str(known["run_id"])
     run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-hand"
     content = {"run_id": run_id, "topics": {topic.name: topic.partitions}, "topic_id": identity, "user": user}

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from common.errors import UsageError
+from common.files import write_whole
 from validate.hand import FILE
 from validate.workload import journal
 
@@ -16,34 +17,45 @@ if TYPE_CHECKING:
 
     from validate.cluster import Cluster
 
+READ = "read"  # journals and their sizes, as they were when the topic was read
+
 
 def require_read(ledger: Path) -> None:
     """What was done by hand since the topic was read last is in no table yet: a verdict would be on the time before."""
     if not (ledger / FILE).is_file():
         return
-    written_s = [path.stat().st_mtime for path in (ledger / journal.FOLDER).glob(f"*{journal.SUFFIX}")]
-    read_s = [path.stat().st_mtime for path in (ledger / "log_bounds").glob("*.parquet")]
-    if written_s and max(written_s) > min(read_s, default=0.0):
+    from validate.hand.bench import known_of  # noqa: PLC0415  its client of Kafka, only now
+
+    known = known_of(ledger) or {}
+    if known.get(READ, {}) != _journals(ledger):
         raise UsageError(
-            f"Of {ledger} there is more than was read back, or nothing was yet.",
-            details="It was written by hand; its topic has to be read once all clients have ended.",
-            resolution=f"python -m validate judge {ledger} --read-back",
+            f"Not all of {ledger} was read back.",
+            details="Clients worked on it since, by hand; when they have ended its topic has to be read.",
+            resolution=f"python -m validate judge {ledger} --read-back, with the --stack or --cluster that they had.",
         )
 
 
 def read_back(spark: SparkSession, cluster: Cluster, ledger: Path) -> list[str]:
     """Returns what could not be read."""
     from validate import readback  # noqa: PLC0415  Spark's modules, only now
+    from validate.hand.bench import check_same, known_of  # noqa: PLC0415
     from validate.workload.seal import seal  # noqa: PLC0415
+    from validate.workplace import Workplace  # noqa: PLC0415
 
-    path = ledger / FILE
-    if not path.is_file():
+    known = known_of(ledger)
+    if known is None:
         raise UsageError(
             f"{ledger} was not written by hand: there is no {FILE}.",
             resolution="--read-back is for ledgers of python -m validate produce and consume; leave it out.",
         )
-    known = json.loads(path.read_text(encoding="utf-8"))
+    check_same(Workplace(cluster, known["user"]), ledger, known)
+    sealed = _journals(ledger)
     seal(ledger)
     admin = cluster.client(cluster.admin_user)
     found = readback.read(spark, cluster.client(known["user"]), list(known["topics"].items()), ledger, admin=admin)
+    write_whole(ledger / FILE, json.dumps(known | {READ: sealed}) + "\n")
     return found.problems
+
+
+def _journals(ledger: Path) -> dict[str, int]:
+    return {path.name: path.stat().st_size for path in sorted((ledger / journal.FOLDER).glob(f"*{journal.SUFFIX}"))}

@@ -41,10 +41,8 @@ def run(bench: Bench, kind: str, name: str, spec: dict[str, Any], *, crash_allow
         if problem := one.ended_badly:
             raise KastellanError(f"It ended badly: {problem.rstrip('.')}.")
         if one.killed:
-            one.closed.wait(HEARD_S)  # what it said before is on its way still
             _print(
-                console,
-                f"{name} died by SIGKILL, as it was told to; its counters are of half a second before, or more.",
+                console, f"{name} died by SIGKILL, as it was told to. What it did at the very last, the judge knows."
             )
     finally:
         workloads.kill()
@@ -65,8 +63,7 @@ def _watch(workloads: Workloads, kind: str, one: Workload, asked: list[int], con
             live.update(Text(line_of(kind, one, one.worked_s), overflow="fold"))
             with contextlib.suppress(Exception):
                 one.process.wait(LOOK_S)
-        if one.process.returncode == 0:
-            one.done.wait(5)
+        one.closed.wait(HEARD_S)  # what it said last may be on its way still
     one.owned_at = None  # what it had when it ended is somebody else's by now
     _print(console, line_of(kind, one, one.worked_s))
 

@@ -1,4 +1,4 @@
-"""Topics that a run made for itself, on the disk: those of a run that died are removed by the next, or by `heal`."""
+"""Topics that runs made for themselves, on the disk: what is left of them is removed later, by a run or by `heal`."""
 
 from __future__ import annotations
 
@@ -18,32 +18,44 @@ FILE = "open-topics.json"
 
 
 class OwnTopics:
-    """Of one scenario at a time, so of one user."""
+    """Each with the user that made it."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self.path = cluster.state_dir / FILE
 
     def open(self, user: str, names: Sequence[str]) -> None:
-        if names:
-            write_whole(self.path, json.dumps({"user": user, "topics": list(names)}) + "\n", mode=0o600)
+        self._keep(self.left() | dict.fromkeys(names, user))
 
-    def close(self) -> None:
-        self.path.unlink(missing_ok=True)
+    def close(self, names: Sequence[str]) -> None:
+        """They are gone."""
+        self._keep({name: user for name, user in self.left().items() if name not in names})
 
-    def remove(self) -> list[str]:
-        """What a run that died left; returns the names."""
+    def left(self) -> dict[str, str]:
+        """Name and user of each that is on record."""
         try:
             told = json.loads(self.path.read_text(encoding="utf-8"))
-            user, names = str(told["user"]), [str(name) for name in told["topics"]]
+            return {str(name): str(user) for name, user in dict(told["topics"]).items()}
         except FileNotFoundError:
-            return []
+            return {}
         except (ValueError, TypeError, KeyError) as error:
             raise UsageError(
                 f"The record of a run's topics {self.path} is broken.",
                 details=str(error),
                 resolution="Remove it, and topics whose names begin with kastellan- that nobody else made.",
             ) from error
-        Workplace(self._cluster, user).remove(names)
-        self.close()
-        return names
+
+    def remove(self) -> list[str]:
+        """All that is on record; returns the names."""
+        left = self.left()
+        for user in dict.fromkeys(left.values()):
+            names = [name for name in left if left[name] == user]
+            Workplace(self._cluster, user).remove(names)
+            self.close(names)
+        return list(left)
+
+    def _keep(self, topics: dict[str, str]) -> None:
+        if topics:
+            write_whole(self.path, json.dumps({"topics": topics}) + "\n", mode=0o600)
+        else:
+            self.path.unlink(missing_ok=True)

@@ -101,7 +101,7 @@ def run(args: argparse.Namespace) -> int:
     )  # fmt: skip
     name = bench.free_name(found.ledger, args.id, "consumer")
     watch.run(found, "consumer", name, spec, crash_allowed=args.obey)
-    print(ending(found.ledger))
+    print(ending(found.ledger, args))
     return 0
 
 

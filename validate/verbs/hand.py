@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from common.errors import UsageError
 from validate.verbs.numbers import name, topic, word
-from validate.verbs.place import add_place, cluster_of
+from validate.verbs.place import add_place, cluster_of, words_of
 
 if TYPE_CHECKING:
     import argparse
@@ -54,5 +54,6 @@ def shape_of(text: str) -> tuple[int, int]:
     return shape
 
 
-def ending(ledger: Path) -> str:
-    return f"ledger {ledger}; judge it: python -m validate judge {ledger} --read-back"
+def ending(ledger: Path, args: argparse.Namespace) -> str:
+    words = " ".join(("python -m validate judge", str(ledger), "--read-back", *words_of(args)))
+    return f"ledger {ledger}; judge it: {words}"

@@ -23,7 +23,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--expect", type=Path, metavar="FILE", help="what is expected (default: DIR/EXPECT.yml, if any)"
     )
-    parser.add_argument("--out", metavar="DIR", help="where findings go (default: findings/ beside the ledger)")
+    parser.add_argument("--out", metavar="DIR", help="where findings go (default: beside the ledger)")
     parser.add_argument("--read-back", action="store_true", help="of `produce` and `consume`: read the topic first")
     add_place(parser)
     parser.add_argument("--spark-master", metavar="URL", help="Spark cluster to judge on (default: this machine)")

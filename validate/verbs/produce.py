@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from common.errors import UsageError
 from validate.verbs.hand import add_hand, bench_of, ending
 from validate.verbs.numbers import real, whole
+from validate.workload.settings import MOST_BACKOFF_MS
+from validate.workload.spec import MOST_IN_FLIGHT
 from validate.workload.value import LEAST_BYTES
 
 if TYPE_CHECKING:
@@ -17,8 +19,6 @@ if TYPE_CHECKING:
 
 name = "produce"
 MOST_BYTES = 999_000  # a message of librdkafka has a million bytes with all that is around its value
-MOST_BACKOFF_MS = 300_000
-MOST_IN_FLIGHT = 5
 help = "write by hand, with a ledger"  # noqa: A001  the word argparse uses
 
 
@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
         print(f"said {args.say} to every partition of {found.topic.name}")
         return 0
     watch.run(found, "producer", bench.free_name(found.ledger, args.id, "producer"), spec)
-    print(ending(found.ledger))
+    print(ending(found.ledger, args))
     return 0
 
 

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 Place = tuple[str, int]
 ASK_TIMEOUT_S = 10.0
 # Refusals of a group that asking again does not change.
-NEVER = frozenset(
-    {"INVALID_SESSION_TIMEOUT", "INCONSISTENT_GROUP_PROTOCOL", "INVALID_GROUP_ID", "GROUP_AUTHORIZATION_FAILED"}
-)
+NEVER = frozenset({"INVALID_SESSION_TIMEOUT", "INVALID_GROUP_ID", "GROUP_AUTHORIZATION_FAILED"})
+# And one that may: a dead member with another assignment counts until its session is over.
+UNLIKE, GRACE_S = "INCONSISTENT_GROUP_PROTOCOL", 5.0
 
 
 class Member:
@@ -50,6 +50,7 @@ class Member:
         self.errors: list[str] = []
         self._quit = False
         self._fatal: str | None = None
+        self._unlike_s: float | None = None
         heard: dict[str, Any] = {"error_cb": self._on_error}
         if spec.commit == "auto":
             heard["on_commit"] = self._committed_by_itself
@@ -212,6 +213,7 @@ class Member:
 
     def _assigned(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         self.assignment += 1
+        self._unlike_s = None
         self._mine |= {(p.topic, p.partition) for p in partitions}
         self._note_starts(consumer, [p for p in partitions if (p.topic, p.partition) not in self._started])
         self._tell("assigned", {(p.topic, p.partition) for p in partitions})
@@ -258,7 +260,10 @@ class Member:
 
     def _on_error(self, error: KafkaError) -> None:
         self.errors = [*self.errors[-99:], f"{error.name()}: {error.str()}"]
-        if error.fatal() or error.name() in NEVER:
+        if error.name() == UNLIKE:
+            self._unlike_s = self._unlike_s or time.monotonic()
+        waited_s = time.monotonic() - self._unlike_s if self._unlike_s else 0.0
+        if error.fatal() or error.name() in NEVER or waited_s > self._spec.session_timeout_ms / 1000 + GRACE_S:
             self._fatal = self.errors[-1]
 
 

@@ -20,7 +20,9 @@ def run(spec: ConsumerSpec) -> None:
     home.signs.say("ready")
     member.run(
         home.signs.ended,
-        lambda: home.signs.progress(lambda: {"delivered": member.delivered, "assignment": member.assignment}),
+        lambda: home.signs.progress(
+            lambda: {"delivered": member.delivered, "assignment": member.assignment, "errors": member.errors[-2:]}
+        ),
     )
     if spec.draw is not None:
         plot.write(spec.draw, member.texts, Path(spec.ledger), spec.name)

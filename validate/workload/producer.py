@@ -58,8 +58,9 @@ def whole_batches(spec: ProducerSpec, records: int) -> dict[str, Any]:
     in_the_clear = "SSL" not in str(spec.client.get("security.protocol", "")).upper()
     if in_the_clear or spec.sizes is not None or spec.keyed is not None or spec.compression != "none":
         return settings
-    named = packing.name(f"kastellan-{spec.name}", records, spec.value_bytes, [topic.name for topic in spec.topics])
-    return settings | {"client.id": named}
+    plain = f"kastellan-{spec.name}"
+    named = packing.name(plain, records, spec.value_bytes, [topic.name for topic in spec.topics])
+    return settings if named == plain else settings | {"client.id": named}
 
 
 class Lane:

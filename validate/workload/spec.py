@@ -18,6 +18,7 @@ from validate.workload.sizes import Size  # noqa: TC001
 from validate.workload.value import DEFAULT_BYTES, check_names
 
 ACKS = ("0", "1", "all")
+MOST_IN_FLIGHT = 5  # requests of an idempotent producer: Kafka's own bound
 STICKY = "sticky"  # the one assignment that librdkafka has not (validate.workload.sticky)
 
 
@@ -145,7 +146,7 @@ class ProducerSpec(Spec):
         check_names(self.run_id, self.name, self.value_bytes)
         if self.acks not in ACKS:
             raise self.wrong("acks", f"is {self.acks!r}", '"acks": "all" (or "0", "1")')
-        if self.idempotent and (self.acks != "all" or not 1 <= self.max_in_flight <= 5):  # noqa: PLR2004  Kafka's own bound
+        if self.idempotent and (self.acks != "all" or not 1 <= self.max_in_flight <= MOST_IN_FLIGHT):
             raise self.wrong(
                 "idempotent", "needs acks all and at most 5 requests in flight", '"acks": "all", "max_in_flight": 5'
             )

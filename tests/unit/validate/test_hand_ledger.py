@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,7 +20,7 @@ from validate.scenario import Topic
 
 
 def run_of(folder: Path, topic: Topic, identity: str) -> str:
-    return bench._run_of(folder, bench._known(folder), topic, identity, "validator")
+    return bench._run_of(folder, bench.known_of(folder), topic, identity, "validator")
 
 
 def test_one_folder_is_one_run_about_one_topic(tmp_path: Path) -> None:
@@ -74,22 +73,41 @@ def test_a_topic_that_is_not_there_is_told_from_one_that_may_not_be_seen(
 
 
 def test_what_was_done_since_the_topic_was_read_is_not_left_out(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run_of(tmp_path, Topic("t", 3, 1, {}), "id-1")
     read_back.require_read(tmp_path)  # nobody did anything yet
-    for folder in ("journals", "log_bounds"):
-        (tmp_path / folder).mkdir()
-    journal, read = tmp_path / "journals" / "producer-1.journal", tmp_path / "log_bounds" / "t.parquet"
+    (tmp_path / "journals").mkdir()
+    journal = tmp_path / "journals" / "producer-1.journal"
     journal.touch()
     assert main(["judge", str(tmp_path)]) == EXIT_USAGE
     assert "--read-back" in capsys.readouterr().err
-    read.touch()
-    os.utime(journal, (1000, 1000))
+    read(tmp_path, monkeypatch, "id-1")
     read_back.require_read(tmp_path)
-    os.utime(read, (900, 900))
-    with pytest.raises(UsageError, match="there is more than was read back"):
+    journal.write_bytes(b"more")
+    with pytest.raises(UsageError, match=r"Not all of .* was read back"):
         read_back.require_read(tmp_path)
+
+
+def read(folder: Path, monkeypatch: pytest.MonkeyPatch, identity: str) -> None:
+    """Read back while the topic has that identity."""
+    monkeypatch.setattr("validate.workplace.Workplace", lambda *_: None)
+    monkeypatch.setattr(bench, "_look", lambda *_, **__: (3, identity))
+    monkeypatch.setattr("validate.workload.seal.seal", lambda _: None)
+    monkeypatch.setattr("validate.readback.read", lambda *_, **__: SimpleNamespace(problems=[]))
+    cluster: Any = SimpleNamespace(admin_user="admin", client=lambda _: {})
+    nothing: Any = None
+    assert read_back.read_back(nothing, cluster, folder) == []
+
+
+def test_a_topic_that_was_made_anew_is_not_read_for_the_one_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All that was acknowledged before would be told as lost."""
+    run_of(tmp_path, Topic("t", 3, 1, {}), "id-1")
+    with pytest.raises(UsageError, match="is about t as it was") as told:
+        read(tmp_path, monkeypatch, "id-2")
+    assert told.value.details == "The topic was removed and made anew since; what it held is gone."
 
 
 def test_each_ledger_by_hand_has_findings_of_its_own(tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ class Refusing(Fetching):
     "error",
     [
         KafkaError(KafkaError.INVALID_SESSION_TIMEOUT),
-        KafkaError(KafkaError.INCONSISTENT_GROUP_PROTOCOL),
+        KafkaError(KafkaError.GROUP_AUTHORIZATION_FAILED),
         KafkaError(KafkaError.FENCED_INSTANCE_ID, "Static consumer fenced", fatal=True),
     ],
     ids=lambda error: error.name(),
@@ -81,3 +81,19 @@ def test_an_error_that_passes_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
     one = member(monkeypatch, Refusing)
     one.run(lambda: one._consumer.looks > 5, lambda: None)
     assert len(one.errors) > 5
+
+
+def test_another_assignment_than_the_groups_is_waited_for_as_long_as_a_dead_member_counts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now_s = [100.0]
+    monkeypatch.setattr(consumer.time, "monotonic", lambda: now_s[0])  # type: ignore[attr-defined]
+    monkeypatch.setattr(Refusing, "error", KafkaError(KafkaError.INCONSISTENT_GROUP_PROTOCOL))
+    one = member(monkeypatch, Refusing, session_timeout_ms=6000, heartbeat_ms=2000)
+
+    def later() -> None:
+        now_s[0] += 1
+
+    with pytest.raises(KastellanError, match="The consumer cannot go on"):
+        one.run(lambda: False, later)
+    assert now_s[0] - 100.0 == pytest.approx(6 + consumer.GRACE_S, abs=2)

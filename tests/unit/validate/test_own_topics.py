@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -17,8 +16,8 @@ from validate.quorum import ClusterSilent
 from validate.run import one, own_topics
 from validate.run.folder import Entry
 from validate.run.own_topics import OwnTopics
-from validate.scenario import Topic
-from validate.workplace import Workplace
+from validate.scenario import Topic, load
+from validate.workplace import Unfit, Workplace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,9 +45,8 @@ class Moved:
 
     def create_topics(self, asked: list[Any], **_: Any) -> dict[str, Future[Any]]:
         names = [one.topic for one in asked]
-        if self.there & set(names) and not self._lost:
-            return {name: future(error=KafkaError.TOPIC_ALREADY_EXISTS) for name in names}
-        return self._each(names, self.there.add)
+        there = {name: future(error=KafkaError.TOPIC_ALREADY_EXISTS) for name in self.there & set(names)}
+        return self._each(names, self.there.add) | ({} if self._lost else there)
 
     def delete_topics(self, names: list[str], **_: Any) -> dict[str, Future[Any]]:
         return self._each(names, self.there.discard)
@@ -102,11 +100,38 @@ def test_a_topic_of_the_same_settings_is_used_and_stays(place: Callable[[Moved],
     assert place(brokers).make([PAIR]) == []
 
 
-def test_settings_that_may_not_be_seen_name_the_right(place: Callable[[Moved], Workplace]) -> None:
+def test_settings_that_may_not_be_seen_are_told_and_hinder_nobody(place: Callable[[Moved], Workplace]) -> None:
     brokers = Moved({})
     brokers.refuses = KafkaError.TOPIC_AUTHORIZATION_FAILED
-    with pytest.raises(UsageError, match="'validator' lacks the right DescribeConfigs on Topic kastellan-pair"):
+    one = place(brokers)
+    assert (one.make([PAIR]), one.unseen) == ([], [PAIR.name])
+
+
+def test_what_was_made_goes_when_the_rest_cannot_be_looked_at(place: Callable[[Moved], Workplace]) -> None:
+    brokers = Moved({})
+    brokers.refuses = KafkaError._TIMED_OUT
+    with pytest.raises(ClusterSilent, match="refuses DescribeConfigs of topic kastellan-pair"):
+        place(brokers).make([Topic("kastellan-new", 1, 2, {}), PAIR])
+    assert brokers.there == {PAIR.name}
+
+
+def test_what_no_broker_can_make_leaves_its_scenario_unknown(place: Callable[[Moved], Workplace]) -> None:
+    """And no more than that: the next one may be possible."""
+    brokers = Moved()
+    brokers.create_topics = lambda asked, **_: {  # type: ignore[method-assign]
+        one.topic: future(error=KafkaError.INVALID_REPLICATION_FACTOR) for one in asked
+    }
+    with pytest.raises(Unfit, match="The cluster cannot make topic kastellan-pair like this") as told:
         place(brokers).make([PAIR])
+    assert told.value.exit_code == 2
+
+
+def test_a_cluster_that_goes_away_meanwhile_is_told_as_that(place: Callable[[Moved], Workplace]) -> None:
+    brokers = Moved()
+    brokers.list_topics = lambda **_: future(error=KafkaError._TRANSPORT).result()  # type: ignore[method-assign]
+    brokers._lost = False
+    with pytest.raises(ClusterSilent, match="Whether the topics kastellan-pair are gone is not known"):
+        place(brokers).remove([PAIR.name])
 
 
 class Stuck:
@@ -131,6 +156,24 @@ def test_what_could_not_be_removed_is_told_and_removed_later(tmp_path: Path, mon
     entry = Entry("clean-election", "t", "t", ["delivery"], "e", "r", {})
     one._remove(cast("Workplace", stuck), own, [PAIR.name], entry)
     assert entry.notes == ["Its topics could not be removed: The cluster refuses Delete. NOT_CONTROLLER"]
-    assert json.loads(own.path.read_text(encoding="utf-8"))["topics"] == [PAIR.name]
+    assert own.left() == {PAIR.name: "validator"}
+    own.open("admin", ["kastellan-other"])
+    own.close(["kastellan-other"])
+    assert own.left() == {PAIR.name: "validator"}, "what another scenario made and removed is no matter of it"
     stuck.stuck = False
     assert (own.remove(), stuck.removed, own.path.exists()) == ([PAIR.name], [PAIR.name], False)
+
+
+def test_what_is_left_hinders_the_scenario_of_that_name_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stuck = Stuck()
+    monkeypatch.setattr(own_topics, "Workplace", lambda *_: stuck)
+    own = OwnTopics(cluster(tmp_path))
+    own.open("validator", [PAIR.name])
+    entry = Entry("clean-election", "t", "t", ["delivery"], "e", "r", {})
+    with pytest.raises(ClusterSilent, match=r"Topics of a scenario before cannot be removed \(kastellan-pair\)"):
+        one._clear(own, load("clean-election"), entry)
+    one._clear(own, load("baseline"), entry)
+    assert entry.notes == ["Topics of a scenario before are there still (kastellan-pair): The cluster refuses Delete."]
+    stuck.stuck = False
+    one._clear(own, load("clean-election"), entry)
+    assert own.left() == {}

@@ -72,3 +72,10 @@ def test_only_what_goes_by_tls_as_it_is_gets_a_name(
     told = whole_batches(spec, 244)
     assert told["batch.num.messages"] == 244
     assert ("client.id" in told) is named
+
+
+def test_small_records_keep_librdkafkas_own_name() -> None:
+    spec = ProducerSpec.parse(
+        {"run_id": "r", "name": "w", "ledger": "/nowhere", "client": {"security.protocol": "SSL"}, "topics": TOPICS}
+    )
+    assert whole_batches(spec, 1771) == {"batch.num.messages": 1771}
