@@ -88,7 +88,8 @@ def _value(kind: str, key: str, given: Any, hint: Any) -> Any:
     if key in PARTS and given is not None:
         return parts.parse(kind, key, given)
     words = str(hint)
-    if isinstance(given, bool) and "bool" not in words:
+    no_texts = isinstance(given, list) and "list[str]" in words and not all(isinstance(one, str) for one in given)
+    if no_texts or (isinstance(given, bool) and "bool" not in words):
         pass
     elif given is None and "None" in words:
         return None

@@ -92,6 +92,7 @@ MEMBER = {"group": "g", "sink": GIVEN["topics"][0]["name"], "transactional_id": 
 
 @pytest.mark.parametrize(("kind", "more", "message"), [
     (spec.ConsumerSpec, {}, "the consumer's spec lacks group|spec lacks group"),
+    (spec.ConsumerSpec, {"group": "g", "places": [["one/0"]]}, r"places is list"),
     (spec.ConsumerSpec, {"group": "g", "commit": "sometimes"}, "commit is 'sometimes'"),
     (spec.ConsumerSpec, {"group": "g", "commit": "before", "batch": 50, "commit_every": 51}, "commit_every is above the batch"),
     (spec.TransformerSpec, {**MEMBER, "acks": "1"}, "acks and idempotent contradict transactions"),
