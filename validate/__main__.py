@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import logging
 import os
+import select
 import sys
 import traceback
 from typing import TYPE_CHECKING, NoReturn
@@ -67,11 +68,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _unread() -> bool:
     """Whether it was our own output that nobody reads any more: then there is nobody to tell."""
     try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return True
-    return False
+        output = sys.stdout.fileno()
+    except (OSError, ValueError):
+        return False  # within another program, which reads it itself
+    looked = select.poll()
+    looked.register(output, 0)
+    if not any(event & select.POLLERR for _, event in looked.poll(0)):
+        return False
+    os.dup2(os.open(os.devnull, os.O_WRONLY), output)  # what is left to be written goes there, without a word
+    return True
 
 
 if __name__ == "__main__":

@@ -110,7 +110,7 @@ def known_of(folder: Path) -> dict[str, Any] | None:
     path = folder / FILE
     try:
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        return {**found, "topics": dict(found["topics"]), "run_id": str(found["run_id"])}
+        return {**found, "topics": dict(found["topics"]), "run_id": str(found["run_id"]), "user": str(found["user"])}
     except FileNotFoundError:
         return None
     except (OSError, ValueError, TypeError, LookupError) as error:

@@ -20,31 +20,24 @@ LEGAL = re.compile(r"[A-Za-z0-9._-]{1,249}")
 
 
 def whole(least: int, most: int = MANY) -> Callable[[str], int]:
-    def number(text: str) -> int:
-        try:
-            found = int(text)
-        except ValueError:
-            raise ArgumentTypeError(f"{text!r} is no whole number") from None
-        return _within(found, least, most)
-
-    return number
+    return _bounded(int, "whole number", least, most)
 
 
 def real(least: float, most: float = MANY) -> Callable[[str], float]:
-    def number(text: str) -> float:
+    return _bounded(float, "number", least, most)
+
+
+def _bounded(kind: type[Number], called: str, least: float, most: float) -> Callable[[str], Number]:
+    def number(text: str) -> Number:
         try:
-            found = float(text)
+            found = kind(text)
         except ValueError:
-            raise ArgumentTypeError(f"{text!r} is no number") from None
-        return _within(found, least, most)
+            raise ArgumentTypeError(f"{text!r} is no {called}") from None
+        if math.isnan(found) or not least <= found <= most:
+            raise ArgumentTypeError(f"{found:,} is not within {least:,} to {most:,}")
+        return found
 
     return number
-
-
-def _within(found: Number, least: float, most: float) -> Number:
-    if math.isnan(found) or not least <= found <= most:
-        raise ArgumentTypeError(f"{found:,} is not within {least:,} to {most:,}")
-    return found
 
 
 def topic(text: str) -> str:

@@ -260,11 +260,12 @@ class Member:
 
     def _on_error(self, error: KafkaError) -> None:
         self.errors = [*self.errors[-99:], f"{error.name()}: {error.str()}"]
-        if error.name() == UNLIKE:
-            self._unlike_s = self._unlike_s or time.monotonic()
-        waited_s = time.monotonic() - self._unlike_s if self._unlike_s else 0.0
-        if error.fatal() or error.name() in NEVER or waited_s > self._spec.session_timeout_ms / 1000 + GRACE_S:
+        if error.fatal() or error.name() in NEVER or (error.name() == UNLIKE and self._waited_enough()):
             self._fatal = self.errors[-1]
+
+    def _waited_enough(self) -> bool:
+        self._unlike_s = self._unlike_s or time.monotonic()
+        return time.monotonic() - self._unlike_s > self._spec.session_timeout_ms / 1000 + GRACE_S
 
 
 def _wait(wait_ms: float) -> None:

@@ -9,7 +9,7 @@ it. Where the pieces end depends on the length of the request's head, of which o
 from __future__ import annotations
 
 SEGMENT = 4 * 72  # the least piece: librdkafka's struct rd_segment_s, four times
-CRC_AND_SO_ON = (8, 4, 4, 1, 4, 2, 4, 8, 8, 8, 2, 4, 4)  # the head of a batch, as it is written: from baseOffset on
+BATCH_HEAD = (8, 4, 4, 1, 4, 2, 4, 8, 8, 8, 2, 4, 4)  # from baseOffset to the number of records, each as it is written
 WORTH_IT = 1 / 4  # of the values alone: below that nothing is gained that could be measured
 WIDEST = 80  # bytes that a name may be made longer
 FILL = "."
@@ -39,26 +39,7 @@ class _Pieces:
 def alone(records: int, value_bytes: int, topic: str, client_id: str) -> int:
     """How many values of a batch go out each as a TLS record of its own. Records without keys and headers."""
     pieces = _Pieces()
-    topic_bytes = len(topic.encode())
-    for count in (
-        4,
-        2,
-        2,
-        4,
-        2 + len(client_id.encode()),
-        1,
-        1,
-        2,
-        4,
-        1,
-        _width(topic_bytes + 1),
-        topic_bytes,
-        1,
-        4,
-        4,
-    ):
-        pieces.write(count)
-    for count in CRC_AND_SO_ON:
+    for count in (*_request_head(topic, client_id), *BATCH_HEAD):
         pieces.write(count)
     value_width = _zigzag(value_bytes)
     for place in range(records):
@@ -69,6 +50,12 @@ def alone(records: int, value_bytes: int, topic: str, client_id: str) -> int:
         pieces.value(value_bytes)
         pieces.write(1)
     return pieces.alone
+
+
+def _request_head(topic: str, client_id: str) -> tuple[int, ...]:
+    """Length, key, version, number, client.id, tags; then no transactional.id, acks, time-out, topics, partitions."""
+    named = len(topic.encode())
+    return 4, 2, 2, 4, 2 + len(client_id.encode()), 1, 1, 2, 4, 1, _width(named + 1), named, 1, 4, 4
 
 
 def name(plain: str, records: int, value_bytes: int, topics: list[str]) -> str:

@@ -34,8 +34,8 @@ COMMON: dict[str, Any] = {
 # up their connections on their own wait as they are told to.
 PATIENT: dict[str, Any] = {"enable.sparse.connections": False}
 
-# Once 100,000 records of a partition wait, librdkafka does not fetch for a second: whoever takes a million a second up
-# stands still for most of it.
+# Once 100,000 records of a partition wait, librdkafka does not fetch for a second: whoever takes them up sooner stands
+# still for the rest of it.
 EAGER: dict[str, Any] = {"fetch.queue.backoff.ms": 10}
 
 STORES = ("ssl.ca", "ssl.certificate", "ssl.key")

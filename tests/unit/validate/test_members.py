@@ -97,3 +97,14 @@ def test_another_assignment_than_the_groups_is_waited_for_as_long_as_a_dead_memb
     with pytest.raises(KastellanError, match="The consumer cannot go on"):
         one.run(lambda: False, later)
     assert now_s[0] - 100.0 == pytest.approx(6 + consumer.GRACE_S, abs=2)
+
+
+def test_what_another_error_says_is_not_taken_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Long after a refusal that may pass, a connection that breaks is only that."""
+    now_s = [100.0]
+    monkeypatch.setattr(consumer.time, "monotonic", lambda: now_s[0])  # type: ignore[attr-defined]
+    one = member(monkeypatch, Fetching)
+    one._on_error(KafkaError(KafkaError.INCONSISTENT_GROUP_PROTOCOL))
+    now_s[0] += 3600
+    one._on_error(KafkaError(KafkaError._TRANSPORT))
+    assert one._fatal is None

@@ -148,12 +148,27 @@ class Stuck:
         self.removed += names
 
 
-def test_what_could_not_be_removed_is_told_and_removed_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    stuck = Stuck()
-    monkeypatch.setattr(own_topics, "Workplace", lambda *_: stuck)
-    own = OwnTopics(cluster(tmp_path))
-    own.open("validator", [PAIR.name])
-    entry = Entry("clean-election", "t", "t", ["delivery"], "e", "r", {})
+@pytest.fixture
+def stuck(monkeypatch: pytest.MonkeyPatch) -> Stuck:
+    made = Stuck()
+    monkeypatch.setattr(own_topics, "Workplace", lambda *_: made)
+    return made
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> OwnTopics:
+    """With a topic on record."""
+    made = OwnTopics(cluster(tmp_path))
+    made.open("validator", [PAIR.name])
+    return made
+
+
+@pytest.fixture
+def entry() -> Entry:
+    return Entry("clean-election", "t", "t", ["delivery"], "e", "r", {})
+
+
+def test_what_could_not_be_removed_is_told_and_removed_later(stuck: Stuck, own: OwnTopics, entry: Entry) -> None:
     one._remove(cast("Workplace", stuck), own, [PAIR.name], entry)
     assert entry.notes == ["Its topics could not be removed: The cluster refuses Delete. NOT_CONTROLLER"]
     assert own.left() == {PAIR.name: "validator"}
@@ -164,16 +179,29 @@ def test_what_could_not_be_removed_is_told_and_removed_later(tmp_path: Path, mon
     assert (own.remove(), stuck.removed, own.path.exists()) == ([PAIR.name], [PAIR.name], False)
 
 
-def test_what_is_left_hinders_the_scenario_of_that_name_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    stuck = Stuck()
-    monkeypatch.setattr(own_topics, "Workplace", lambda *_: stuck)
-    own = OwnTopics(cluster(tmp_path))
-    own.open("validator", [PAIR.name])
-    entry = Entry("clean-election", "t", "t", ["delivery"], "e", "r", {})
+def test_what_is_left_hinders_the_scenario_of_that_name_alone(stuck: Stuck, own: OwnTopics, entry: Entry) -> None:
     with pytest.raises(ClusterSilent, match=r"Topics of a scenario before cannot be removed \(kastellan-pair\)"):
         one._clear(own, load("clean-election"), entry)
     one._clear(own, load("baseline"), entry)
     assert entry.notes == ["Topics of a scenario before are there still (kastellan-pair): The cluster refuses Delete."]
     stuck.stuck = False
     one._clear(own, load("clean-election"), entry)
+    assert own.left() == {}
+
+
+def test_a_scenario_clears_what_is_left_before_it_makes_its_own(
+    stuck: Stuck, own: OwnTopics, entry: Entry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def make(_: Any) -> None:
+        assert stuck.removed == [PAIR.name]
+        raise ClusterSilent("far enough")
+
+    stuck.stuck = False
+    place = SimpleNamespace(check_login=lambda: None, make=make, remove_group=lambda _: None)
+    monkeypatch.setattr(one, "Workplace", lambda *_: place)
+    monkeypatch.setattr(one, "_require_whole", lambda _: None)
+    folder = SimpleNamespace(folder=lambda *_: tmp_path)
+    context: Any = SimpleNamespace(cluster=cluster(tmp_path), folder=folder, mark="m")
+    with pytest.raises(ClusterSilent, match="far enough"):
+        one._run(context, load("clean-election"), entry)
     assert own.left() == {}
