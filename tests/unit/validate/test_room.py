@@ -14,15 +14,16 @@ import pytest
 
 from common.wait import wait_until
 from tests.unit.validate.mock_brokers import mock_brokers
+from tests.unit.validate.test_load_shapes import send
 from tests.unit.validate.test_workload_bulk import spec
 from validate import scenario
 from validate.ledger.from_json import arrow_schema
-from validate.plan import JOURNAL_BYTES, LEDGER_BYTES
+from validate.plan import LEDGER_BYTES, LOG_BYTES, SENT_BYTES
 from validate.run import one, room
 from validate.run.folder import Entry
 from validate.run.load import Load
 from validate.run.processes import Workloads
-from validate.workload import bulk
+from validate.workload import bulk, journal
 from validate.workload.seal import seal
 
 if TYPE_CHECKING:
@@ -32,20 +33,27 @@ if TYPE_CHECKING:
     from validate.workload.spec import ProducerSpec
 
 
-def test_what_is_kept_free_is_enough_to_seal_and_to_read_back() -> None:
-    assert room.TIMES_WRITTEN * JOURNAL_BYTES >= LEDGER_BYTES
+def test_what_is_kept_free_is_enough_to_seal_and_to_read_back(tmp_path: Path) -> None:
+    count = 20_000
+    send(tmp_path, count=count)
+    sealed = room.written_bytes(tmp_path / "sent") + LOG_BYTES * count
+    assert room.TIMES_WRITTEN * room.written_bytes(tmp_path / journal.FOLDER) >= sealed > LEDGER_BYTES * count
+
+
+def test_of_a_load_by_spark_the_rest_is_what_is_read_back() -> None:
+    assert room.TIMES_WRITTEN * SENT_BYTES >= LOG_BYTES
 
 
 def test_room_gets_scarce_with_what_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room, "EVERY_S", 0.0)
-    free = room.LEAST_BYTES + 2 * 10 * room.MIB
+    free = room.LEAST_BYTES + 25 * room.MIB
     looked = room.Room(tmp_path, lambda _: free)
     (tmp_path / "journals").mkdir()
     (tmp_path / "journals" / "w.journal").write_bytes(bytes(9 * room.MIB))
     looked.check()
     (tmp_path / "sent").mkdir()
     (tmp_path / "sent" / "part").write_bytes(bytes(2 * room.MIB))
-    with pytest.raises(room.NoRoom, match=r"148 MiB are free; .* may take 150 MiB") as told:
+    with pytest.raises(room.NoRoom, match=r"153 MiB are free; .* may take 155 MiB") as told:
         looked.check()
     assert told.value.exit_code == 2
 
