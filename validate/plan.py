@@ -16,12 +16,12 @@ SCALED, COMPUTED, GIVEN, OPEN = "scaled", "computed", "given", "open"
 # Parquet of a load by Spark: 100,000,000 records, 12 partitions, two tasks (tests/bench/scale_bench.py).
 SENT_BYTES, LOG_BYTES = 24.2, 27.4
 LEDGER_BYTES = SENT_BYTES + LOG_BYTES
-# A journal of 2,000,000 records in blocks of 1,000; memory that its sealing takes for each further record.
-JOURNAL_BYTES, SEAL_MEMORY_BYTES = 24.07, 145
-# From the same, with what 2,000,000 took: seconds whatever there is, and of one core for each further record of 100 bytes.
+# The same and 2,000,000: seconds however few there are, and of one core for each record of 100 bytes.
 READ_START_S, READ_CORE_S = 5.5, 2.4e-6
 # Of a verdict where all adds up and no groups are judged: nothing else was measured at such a size.
 JUDGE_START_S, JUDGE_CORE_S = 6.5, 1.15e-6
+# A journal of 2,000,000 records in blocks of 1,000; memory that its sealing takes for each further record.
+JOURNAL_BYTES, SEAL_MEMORY_BYTES = 24.07, 145
 # Sums of what is joined of one topic are of 24 bits each and have 63 (validate.tally).
 MOST_OF_A_TOPIC = 2**39
 TASKS_PER_CORE = 3
