@@ -1,18 +1,22 @@
 """Print shell exports, so that pulumi, ansible and python -m ... work from the repository's root as their own manuals
-say: eval "$(./kastellan env)". With a stack's name they mean that stack, else any of this checkout.
+say: eval "$(./kastellan env)". With a stack's name they mean that stack, else any of this checkout. A stack
+with hosts of Spark also says what a driver has to know of it (SPARK_CONF_DIR).
 """
 
 from __future__ import annotations
 
+import os
 import shlex
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cli.surroundings import ROOT, checked_stack, lay_out, variables
+from cli.surroundings import HOME, ROOT, checked_stack, lay_out, variables
 
 if TYPE_CHECKING:
     import argparse
 
-STACK_VARIABLES = ("PULUMI_STACK", "ANSIBLE_INVENTORY")
+SPARK_CONF = "SPARK_CONF_DIR"
+STACK_VARIABLES = ("PULUMI_STACK", "ANSIBLE_INVENTORY", SPARK_CONF)
 HELP = "print shell exports for the native commands"
 
 
@@ -29,9 +33,21 @@ def run(arguments: argparse.Namespace) -> int:
     lay_out()
     for name, value in variables().items():
         print(f"export {name}={shlex.quote(value)}")
-    if stack is None:
-        print(f"unset {' '.join(STACK_VARIABLES)}")  # of an earlier call for one stack
-    else:
-        for name, value in zip(STACK_VARIABLES, (stack, str(ROOT / "inventories" / stack)), strict=True):
-            print(f"export {name}={shlex.quote(value)}")
+    chosen = {} if stack is None else of_stack(stack)
+    # Of an earlier call, for another stack.
+    if rest := [name for name in STACK_VARIABLES if name not in chosen and (name != SPARK_CONF or is_ours())]:
+        print(f"unset {' '.join(rest)}")
+    for name, value in chosen.items():
+        print(f"export {name}={shlex.quote(value)}")
     return 0
+
+
+def of_stack(stack: str) -> dict[str, str]:
+    told = {"PULUMI_STACK": stack, "ANSIBLE_INVENTORY": str(ROOT / "inventories" / stack)}
+    spark = HOME / stack / "spark"
+    return told | ({SPARK_CONF: str(spark)} if spark.is_dir() else {})
+
+
+def is_ours() -> bool:
+    """Whoever has a Spark of their own named its settings themselves."""
+    return HOME in Path(os.environ.get(SPARK_CONF, "")).parents

@@ -235,6 +235,10 @@ Native commands   eval "$(./kastellan env)", then for example
                     ansible {inventory}-m ping all
 Prove it          ./kastellan up{tail} --proof, or python -m validate run{other} --suite failover
 Take it down      ./kastellan down{tail}""")
+    if master := next((host.login.address for host in hosts if "spark_master" in host.roles), None):
+        print(f"""Load by Spark     eval "$(./kastellan env{tail})", then
+                    python -m validate run{other} --suite load --spark-master spark://{master}:7077 \\
+                      --ledger .kastellan/{stack}/shared""")
     clients = HOME / stack / "clients"
     if clients.is_dir():
         names = ", ".join(sorted(path.name for path in clients.iterdir()))

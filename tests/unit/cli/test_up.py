@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -124,3 +125,15 @@ def test_a_live_display_shows_one_row_for_a_task(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(progress, "_Lines", lambda: live)
     progress.run_together([progress.Task("Thing", "looking", work)])
     assert shown == ["Thing: building it"]
+
+
+@pytest.mark.parametrize(("role", "told"), [("spark_master", True), ("kafka_broker", False)])
+def test_how_to_load_by_a_stacks_own_spark_is_told(
+    role: str, told: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    host = SimpleNamespace(name="one", roles=[role], login=SimpleNamespace(address="198.18.0.31"))
+    monkeypatch.setattr(up, "hosts_of", lambda _: [host])
+    up.summarize("local-spark", 60.0)
+    said = capsys.readouterr().out
+    words = "--stack local-spark --suite load --spark-master spark://198.18.0.31:7077"
+    assert (words in said) is told

@@ -1,0 +1,51 @@
+"""What a shell is told of a stack, and what it forgets of another."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cli import env
+from cli.__main__ import main
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    Ask = Callable[..., list[str]]
+
+
+@pytest.fixture
+def said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Ask:
+    monkeypatch.setattr(env, "HOME", tmp_path)
+    (tmp_path / "local-spark" / "spark").mkdir(parents=True)
+    (tmp_path / "local").mkdir()
+    monkeypatch.delenv("SPARK_CONF_DIR", raising=False)
+
+    def ask(*words: str) -> list[str]:
+        assert main(["env", *words]) == 0
+        names = ("PULUMI_STACK", "ANSIBLE_INVENTORY", "SPARK_CONF_DIR")
+        return [line for line in capsys.readouterr().out.splitlines() if any(name in line for name in names)]
+
+    return ask
+
+
+def test_a_stack_with_hosts_of_spark_brings_the_drivers_settings(said: Ask, tmp_path: Path) -> None:
+    told = said("local-spark")
+    assert told[0] == "export PULUMI_STACK=local-spark"
+    assert told[-1] == f"export SPARK_CONF_DIR={tmp_path}/local-spark/spark"
+    assert len(told) == 3
+
+
+def test_what_an_earlier_call_set_is_forgotten(said: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPARK_CONF_DIR", f"{tmp_path}/local-spark/spark")
+    assert said() == ["unset PULUMI_STACK ANSIBLE_INVENTORY SPARK_CONF_DIR"]
+    assert "unset SPARK_CONF_DIR" in said("local")
+
+
+@pytest.mark.parametrize("own", ["/etc/spark", ""])
+def test_a_spark_of_ones_own_stays_known(said: Ask, monkeypatch: pytest.MonkeyPatch, own: str) -> None:
+    monkeypatch.setenv("SPARK_CONF_DIR", own)
+    assert said() == ["unset PULUMI_STACK ANSIBLE_INVENTORY"]
+    assert not any("SPARK_CONF_DIR" in line for line in said("local"))
