@@ -15,7 +15,7 @@ from cli.surroundings import HOME, ROOT, checked_stack, lay_out, variables
 if TYPE_CHECKING:
     import argparse
 
-SPARK_CONF = "SPARK_CONF_DIR"
+SPARK, SPARK_CONF = "spark", "SPARK_CONF_DIR"
 STACK_VARIABLES = ("PULUMI_STACK", "ANSIBLE_INVENTORY", SPARK_CONF)
 HELP = "print shell exports for the native commands"
 
@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"export {name}={shlex.quote(value)}")
     chosen = {} if stack is None else of_stack(stack)
     # Of an earlier call, for another stack.
-    if rest := [name for name in STACK_VARIABLES if name not in chosen and (name != SPARK_CONF or is_ours())]:
+    if rest := [name for name in STACK_VARIABLES if name not in chosen and (name != SPARK_CONF or set_by_env())]:
         print(f"unset {' '.join(rest)}")
     for name, value in chosen.items():
         print(f"export {name}={shlex.quote(value)}")
@@ -44,10 +44,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 def of_stack(stack: str) -> dict[str, str]:
     told = {"PULUMI_STACK": stack, "ANSIBLE_INVENTORY": str(ROOT / "inventories" / stack)}
-    spark = HOME / stack / "spark"
+    spark = HOME / stack / SPARK
     return told | ({SPARK_CONF: str(spark)} if spark.is_dir() else {})
 
 
-def is_ours() -> bool:
-    """Whoever has a Spark of their own named its settings themselves."""
-    return HOME in Path(os.environ.get(SPARK_CONF, "")).parents
+def set_by_env() -> bool:
+    """Whether SPARK_CONF_DIR is a stack's, of this checkout or another. Any other is of a Spark of the user's own."""
+    *_, home, _, folder = ("", "", "", *Path(os.environ.get(SPARK_CONF, "")).parts)
+    return (home, folder) == (HOME.name, SPARK)

@@ -9,6 +9,7 @@ brokers, as nothing lives there yet. Later this is done only with --proof.
 from __future__ import annotations
 
 import functools
+import re
 import shutil
 import sys
 import time
@@ -235,11 +236,21 @@ Native commands   eval "$(./kastellan env)", then for example
                     ansible {inventory}-m ping all
 Prove it          ./kastellan up{tail} --proof, or python -m validate run{other} --suite failover
 Take it down      ./kastellan down{tail}""")
-    if master := next((host.login.address for host in hosts if "spark_master" in host.roles), None):
+    if (master := spark_master(stack)) and (HOME / stack / "shared").is_dir():
         print(f"""Load by Spark     eval "$(./kastellan env{tail})", then
-                    python -m validate run{other} --suite load --spark-master spark://{master}:7077 \\
+                    python -m validate run{other} --suite load --spark-master {master} \\
                       --ledger .kastellan/{stack}/shared""")
     clients = HOME / stack / "clients"
     if clients.is_dir():
         names = ", ".join(sorted(path.name for path in clients.iterdir()))
         print(f"Clients           .kastellan/{stack}/clients/: {names}")
+
+
+def spark_master(stack: str) -> str | None:
+    """Of a stack with hosts of Spark: what role `spark` wrote for drivers."""
+    try:
+        text = (HOME / stack / "spark" / "spark-defaults.conf").read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+    found = re.search(r"spark://\S+", text)
+    return found[0] if found else None

@@ -1,7 +1,7 @@
 """What a proof of so many records costs: bytes and seconds by phase. Every figure says where it is from.
 
-scaled: measured on fewer records (docs/reference/scale.md says where) and multiplied; computed: follows from formats;
-given: named by the caller. What nobody measured and nobody named is not made up: it is left open.
+scaled: measured on fewer records (docs/reference/scale.md says where), what grows with them multiplied; computed:
+follows from formats; given: named by the caller. What nobody measured and nobody named is not made up: it is left open.
 """
 
 from __future__ import annotations
@@ -11,14 +11,15 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from common.errors import UsageError
+from validate.run import room
 
 SCALED, COMPUTED, GIVEN, OPEN = "scaled", "computed", "given", "open"
 # Parquet of a load by Spark: 100,000,000 records, 12 partitions, two tasks (tests/bench/scale_bench.py).
 SENT_BYTES, LOG_BYTES = 24.2, 27.4
 LEDGER_BYTES = SENT_BYTES + LOG_BYTES
-# The same and 2,000,000: seconds however few there are, and of one core for each record of 100 bytes.
-READ_START_S, READ_CORE_S = 5.5, 2.4e-6
-# Of a verdict where all adds up and no groups are judged: nothing else was measured at such a size.
+# That and 2,000,000: seconds however few there are, and of one core for each record, of 100 bytes in the read.
+READ_START_S, READ_CORE_S, READ_VALUE_BYTES = 5.5, 2.4e-6, 100
+# Of the verdict of `run` where all adds up and no groups are judged: nothing else was measured at such a size.
 JUDGE_START_S, JUDGE_CORE_S = 6.5, 1.15e-6
 # A journal of 2,000,000 records in blocks of 1,000; memory that its sealing takes for each further record.
 JOURNAL_BYTES, SEAL_MEMORY_BYTES = 24.07, 145
@@ -93,6 +94,11 @@ def plan(wish: Wish) -> Plan:
     return Plan(topics, partitions, each, [*_bytes(wish, on_disk, each, topics * partitions), *_seconds(wish)])
 
 
+def room_bytes(records: int) -> float:
+    """What `run` wants free for a load by Spark: it looks ahead with some to spare (validate.run.room)."""
+    return room.LEAST_BYTES + records * SENT_BYTES * (1 + room.TIMES_ROWS)
+
+
 def _bytes(wish: Wish, on_disk: float, each: int, partitions: int) -> list[Line]:
     n = wish.records
     return [
@@ -102,6 +108,7 @@ def _bytes(wish: Wish, on_disk: float, each: int, partitions: int) -> list[Line]
              on_disk * (wish.replication + 1), "B", COMPUTED),
         Line("ledger", "sent", n * SENT_BYTES, "B", SCALED),
         Line("ledger", "log", n * LOG_BYTES, "B", SCALED),
+        Line("ledger", "free on its disk: run ends a load before the rest has no room", room_bytes(n), "B", SCALED),
         Line("judge", "rows that the first pass joins, a side, at least", n / BLOCK_SEQS, "rows", COMPUTED),
         Line("judge", "rows that one task sorts, of the largest partition", each / BLOCK_SEQS, "rows", COMPUTED),
         Line("report", "memory for the timeline of an hour or more, at least",
@@ -117,10 +124,11 @@ def _seconds(wish: Wish) -> list[Line]:
     What a load takes is up to the brokers and the network: no number of cores here says it.
     """
     n, cores = wish.records, wish.cores
+    read_s = READ_START_S + n * READ_CORE_S / cores if wish.value_bytes == READ_VALUE_BYTES else None
     return [
         _rate("load", "load", n, wish.load_per_s),
-        _rate("final read", "final read", n, wish.read_per_s, READ_START_S + n * READ_CORE_S / cores),
-        _rate("judge", "judge", n, wish.judge_per_s, JUDGE_START_S + n * JUDGE_CORE_S / cores),
+        _rate("final read", "final read", n, wish.read_per_s, read_s),
+        _rate("judge", "judge, if all adds up", n, wish.judge_per_s, JUDGE_START_S + n * JUDGE_CORE_S / cores),
     ]
 
 

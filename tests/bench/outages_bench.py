@@ -138,6 +138,7 @@ def ratios(told: Rounds) -> Iterator[Ratio]:
     for name, ours, other in (
         ("slowest record: leader killed (SIGKILL) by leader stopped (SIGTERM)", slowest["kill"], slowest["stop"]),
         ("slowest record: rolling restart by leader stopped (SIGTERM)", slowest["roll"], slowest["stop"]),
+        ("whole again: one killed and started by one stopped and started", took["kill"], took["stop"]),
         ("whole again: rolling restart of 4 nodes by one stopped and started", took["roll"], took["stop"]),
     ):
         made = Ratio(name, ours, other, statistics.median(ours) / statistics.median(other), None)

@@ -133,7 +133,7 @@ def against_model(cost: Cost) -> Iterator[Ratio]:
         ("log on disk", cost.log, lines["log"], OFF_BY, "B"),
         ("brokers' disks", cost.brokers, lines[f"all {REPLICAS} replicas on disks"], OFF_BY, "B"),
         ("final read", cost.read_s, lines["final read"], None, "s"),
-        ("judge", cost.judge_s, lines["judge"], None, "s"),
+        ("judge", cost.judge_s, lines["judge, if all adds up"], None, "s"),
     ):
         if wanted is None:
             raise SystemExit(f"The model says nothing of {name}.")

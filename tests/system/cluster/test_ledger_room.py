@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.system, pytest.mark.spark, pytest.mark.long]
 
 SPARE_MIB = 16
-# 24 bytes a record in the journal, and twice that is kept free: what is spare lasts for ten seconds or so.
+# 32 bytes a record in the journal of a shape, and two and a half times that is kept free: what is spare lasts for
+# seven seconds or so.
 SCENARIO = """
 title: A load that its ledger has no room for
 teaches: What the test asks.

@@ -149,7 +149,9 @@ def test_nothing_secret_is_in_plans_and_event_logs(work: Workloads, reading_spar
     _, read = work.judged(reading_spark)
     records = kafka_records(reading_spark, work.client, read.bounds)
     plan = records._jdf.queryExecution().toString()
-    folder = Path(reading_spark.sparkContext.getConf().get("spark.eventLog.dir", "").removeprefix("file://"))
+    place = reading_spark.sparkContext.getConf().get("spark.eventLog.dir")
+    assert place is not None
+    folder = Path(place.removeprefix("file://"))
     logs = [path for path in folder.rglob("*local-*") if path.is_file()]
     assert logs
     for text in (plan, *(path.read_text(encoding="utf-8", errors="replace") for path in logs)):

@@ -18,9 +18,11 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Ask:
-    monkeypatch.setattr(env, "HOME", tmp_path)
-    (tmp_path / "local-spark" / "spark").mkdir(parents=True)
-    (tmp_path / "local").mkdir()
+    home = tmp_path / ".kastellan"
+    monkeypatch.setattr(env, "HOME", home)
+    monkeypatch.setattr(env, "lay_out", lambda: None)
+    (home / "local-spark" / "spark").mkdir(parents=True)
+    (home / "local").mkdir()
     monkeypatch.delenv("SPARK_CONF_DIR", raising=False)
 
     def ask(*words: str) -> list[str]:
@@ -34,17 +36,18 @@ def said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.Capture
 def test_a_stack_with_hosts_of_spark_brings_the_drivers_settings(said: Ask, tmp_path: Path) -> None:
     told = said("local-spark")
     assert told[0] == "export PULUMI_STACK=local-spark"
-    assert told[-1] == f"export SPARK_CONF_DIR={tmp_path}/local-spark/spark"
+    assert told[-1] == f"export SPARK_CONF_DIR={tmp_path}/.kastellan/local-spark/spark"
     assert len(told) == 3
 
 
-def test_what_an_earlier_call_set_is_forgotten(said: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SPARK_CONF_DIR", f"{tmp_path}/local-spark/spark")
+@pytest.mark.parametrize("checkout", ["here", "another"])
+def test_what_an_earlier_call_set_is_forgotten(said: Ask, checkout: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPARK_CONF_DIR", f"/{checkout}/.kastellan/local-spark/spark")
     assert said() == ["unset PULUMI_STACK ANSIBLE_INVENTORY SPARK_CONF_DIR"]
     assert "unset SPARK_CONF_DIR" in said("local")
 
 
-@pytest.mark.parametrize("own", ["/etc/spark", ""])
+@pytest.mark.parametrize("own", ["/etc/spark", "spark", ""])
 def test_a_spark_of_ones_own_stays_known(said: Ask, monkeypatch: pytest.MonkeyPatch, own: str) -> None:
     monkeypatch.setenv("SPARK_CONF_DIR", own)
     assert said() == ["unset PULUMI_STACK ANSIBLE_INVENTORY"]

@@ -127,13 +127,18 @@ def test_a_live_display_shows_one_row_for_a_task(monkeypatch: pytest.MonkeyPatch
     assert shown == ["Thing: building it"]
 
 
-@pytest.mark.parametrize(("role", "told"), [("spark_master", True), ("kafka_broker", False)])
-def test_how_to_load_by_a_stacks_own_spark_is_told(
-    role: str, told: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("there", ["spark", "shared", "spark shared"])
+def test_how_to_load_by_a_stacks_own_spark_is_told_once_it_is_there(
+    there: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    host = SimpleNamespace(name="one", roles=[role], login=SimpleNamespace(address="198.18.0.31"))
+    host = SimpleNamespace(name="one", roles=["spark_master"], login=SimpleNamespace(address="198.18.0.31"))
     monkeypatch.setattr(up, "hosts_of", lambda _: [host])
+    monkeypatch.setattr(up, "HOME", tmp_path)
+    for name in there.split():
+        (tmp_path / "local-spark" / name).mkdir(parents=True)
+    if "spark" in there.split():
+        settings = tmp_path / "local-spark/spark/spark-defaults.conf"
+        settings.write_text("spark.authenticate true\n# spark://198.18.0.31:7099\n", encoding="ascii")
     up.summarize("local-spark", 60.0)
-    said = capsys.readouterr().out
-    words = "--stack local-spark --suite load --spark-master spark://198.18.0.31:7077"
-    assert (words in said) is told
+    words = "--stack local-spark --suite load --spark-master spark://198.18.0.31:7099"
+    assert (words in capsys.readouterr().out) is (there == "spark shared")

@@ -56,11 +56,13 @@ def test_partitions_keep_every_bound(records: int, cores: int) -> None:
 def test_what_is_not_measured_is_left_open_and_what_is_given_counts() -> None:
     lines = {line.what: line for line in plan.plan(plan.Wish(10**6, load_per_s=50_000.0)).lines}
     assert (lines["load"].value, lines["load"].source) == (20.0, plan.GIVEN)
-    assert lines["judge"].value == pytest.approx(7.08, abs=0.01)
-    assert lines["judge"].source == plan.SCALED
+    assert lines["judge, if all adds up"].value == pytest.approx(7.08, abs=0.01)
+    assert lines["judge, if all adds up"].source == plan.SCALED
     lines = {line.what: line for line in plan.plan(plan.Wish(10**6, judge_per_s=500_000.0)).lines}
-    assert (lines["judge"].value, lines["judge"].source) == (2.0, plan.GIVEN)
+    assert (lines["judge, if all adds up"].value, lines["judge, if all adds up"].source) == (2.0, plan.GIVEN)
     assert (lines["load"].value, lines["load"].source) == (None, plan.OPEN)
+    wide = {line.what: line for line in plan.plan(plan.Wish(10**6, value_bytes=1024)).lines}
+    assert (wide["final read"].value, wide["final read"].source) == (None, plan.OPEN)
     assert shown(lines["load"]) == "not measured, say --load-per-s"
     assert shown(plan.Line("x", "y", 0, "B", plan.SCALED)) == "0.0 B"
 
@@ -71,7 +73,7 @@ def test_what_is_not_measured_is_left_open_and_what_is_given_counts() -> None:
 def test_seconds_are_near_what_was_measured_on_two_cores(records: int, read_s: float, judge_s: float) -> None:
     lines = {line.what: line.value for line in plan.plan(plan.Wish(records, cores=2)).lines}
     assert lines["final read"] == pytest.approx(read_s, rel=0.15)
-    assert lines["judge"] == pytest.approx(judge_s, rel=0.15)
+    assert lines["judge, if all adds up"] == pytest.approx(judge_s, rel=0.15)
 
 
 def test_the_verb(capsys: pytest.CaptureFixture[str]) -> None:
@@ -96,3 +98,5 @@ def test_the_pages_plans_are_what_the_verb_says(records: str, cores: int, capsys
 def test_the_page_names_the_models_figures() -> None:
     for figure in (plan.SENT_BYTES, plan.LOG_BYTES, plan.JOURNAL_BYTES, plan.SEAL_MEMORY_BYTES):
         assert f"| {figure} B" in PAGE
+    for start_s, core_s in ((plan.READ_START_S, plan.READ_CORE_S), (plan.JUDGE_START_S, plan.JUDGE_CORE_S)):
+        assert f"| {start_s} s and {core_s * 1e6:.3g} us of one core" in PAGE
