@@ -63,6 +63,8 @@ def variables() -> dict[str, str]:
         # Which stack is selected is remembered there: per checkout, like the state.
         "PULUMI_HOME": str(BACKEND / "home"),
         "PULUMI_SKIP_UPDATE_CHECK": "true",
+        # Pulumi would fetch the plugins of all clouds whose packages are there, for every stack and at every call.
+        "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
         "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"),
     }
 

@@ -40,6 +40,12 @@ def test_a_stack_with_hosts_of_spark_brings_the_drivers_settings(said: Ask, tmp_
     assert len(told) == 3
 
 
+def test_pulumi_is_told_to_fetch_no_plugins_on_its_own(capsys: pytest.CaptureFixture[str], said: Ask) -> None:
+    said()
+    assert main(["env"]) == 0
+    assert "export PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION=true" in capsys.readouterr().out.splitlines()
+
+
 @pytest.mark.parametrize("checkout", ["here", "another"])
 def test_what_an_earlier_call_set_is_forgotten(said: Ask, checkout: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPARK_CONF_DIR", f"/{checkout}/.kastellan/local-spark/spark")
