@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 from cli.native import is_pulumi_chatter, run_shown
 from cli.repair import repair
 from cli.stack import exists, pulumi
-from cli.surroundings import DEFAULT_STACK, HOME, ROOT, checked_stack, lay_out
+from cli.surroundings import DEFAULT_STACK, HOME, ROOT, checked_stack, environment, lay_out
 from cli.up import CLOUD_TIMEOUT_S
 from common.errors import KastellanError, UsageError
 from infra.providers.nspawn import registry
 from infra.providers.nspawn.leftovers import remove_stack
+from tools.pulumi import plugins
 
 if TYPE_CHECKING:
     import argparse
@@ -45,6 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     if known:
         refuse_kept_data(stack)
+        bring_plugin(stack)
         flags = ["--yes", "--non-interactive", "--skip-preview", "--suppress-outputs"]
         argv = ["pulumi", "destroy", *flags, "--stack", stack]
         run_shown(argv, hide=is_pulumi_chatter, timeout_s=CLOUD_TIMEOUT_S if on_cloud(stack) else None)
@@ -61,6 +63,15 @@ def on_cloud(stack: str) -> bool:
     from infra.description import CLOUDS, provider_of  # noqa: PLC0415 - with the packages of the description
 
     return provider_of(ROOT / "infra" / "stacks" / f"{stack}.yaml") in CLOUDS
+
+
+def bring_plugin(stack: str) -> None:
+    """It may be another checkout, or another machine, than the one that made the hosts: Pulumi itself fetches none."""
+    from infra.description import provider_of  # noqa: PLC0415 - with the packages of the description
+
+    provider = provider_of(ROOT / "infra" / "stacks" / f"{stack}.yaml")
+    if provider in plugins.VERSIONS:
+        plugins.ensure_plugin(provider, environment(), print)
 
 
 def refuse_kept_data(stack: str) -> None:

@@ -384,12 +384,3 @@ def test_an_interrupted_stack_is_told_from_one_that_is_not_up(monkeypatch: pytes
         monkeypatch.setattr("cli.stack.record_of", lambda _, known=known: known)
         with pytest.raises(KastellanError, match=words):
             hosts_of("local")
-
-
-def test_down_has_nothing_to_do_where_only_reports_are_left(tmp_path: Path) -> None:
-    assert down.state_of(tmp_path / "never", purge=False) == []
-    (tmp_path / "runs/one").mkdir(parents=True)
-    assert down.state_of(tmp_path, purge=False) == []
-    assert down.state_of(tmp_path, purge=True) == [tmp_path / "runs"]
-    (tmp_path / "version").touch()
-    assert down.state_of(tmp_path, purge=False) == [tmp_path / "version"]
