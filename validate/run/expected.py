@@ -178,6 +178,10 @@ class Expectation:
 
         schema = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
         names = schema["properties"]["anomalies"]["propertyNames"]["enum"]
+        if self.scenario.workload.probes:
+            # The fresh witness logs in anew for every record: one that takes longer than the next is overtaken by it on
+            # its way to the cluster. Of a producer that is promised an order it is a violation without our asking.
+            names = [name for name in names if name != "reordered"]
         return self._of_a_death({name: {"count": 0} for name in names})
 
     def _of_a_death(self, wanted: dict[str, Any]) -> dict[str, Any]:

@@ -159,6 +159,13 @@ def test_what_a_dead_workload_left_in_the_air_is_its_own_doing_and_nothing_else_
     assert alive.keys() - made.content()["anomalies"].keys() == {"unacked-read", "unacked-absent"}
 
 
+def test_records_of_a_witness_may_overtake_each_other_and_nobody_elses(tmp_path: Path) -> None:
+    probed = Expectation(scenarios.load("load-shape"), cluster(tmp_path), "g").content()["anomalies"]
+    assert "reordered" not in probed
+    alone = Expectation(scenarios.load("load-million"), cluster(tmp_path), "g").content()["anomalies"]
+    assert alone.keys() - probed.keys() == {"reordered"}
+
+
 def bound(name: str, controller: int, folder: Path, **changes: Any) -> dict[str, Any]:
     at_hand, found = cluster(folder, **changes), scenarios.load(name)
     made = Expectation(found, at_hand, "g")
