@@ -27,8 +27,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     which.add_argument(
         "--suite", metavar="SUITE", help="smoke, load, failover, delivery, lab, security or all (default: smoke)"
     )
-    which.add_argument("--scenario", metavar="ID", nargs="+", help="these alone; python -m validate list shows them")
-    which.add_argument("--check", metavar="N", nargs="+", type=int, help="these security checks alone, by their number")
+    which.add_argument(
+        "--scenario", metavar="ID", nargs="+", action="extend", help="these alone; python -m validate list shows them"
+    )
+    which.add_argument(
+        "--check",
+        metavar="N",
+        nargs="+",
+        action="extend",
+        type=int,
+        help="these security checks alone, by their number",
+    )
     parser.add_argument("--intrusive", action="store_true", help="also the security checks that load or disturb")
     parser.add_argument("--seed", type=int, metavar="N", help="who is hit and what is drawn (default: by chance)")
     parser.add_argument("--allow-faults", action="store_true", help="break hosts of a cluster that does not say so")
