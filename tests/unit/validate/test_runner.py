@@ -301,7 +301,10 @@ def test_without_ssh_a_scenario_with_faults_is_unknown_and_one_without_applies(t
         (["heal", "--stack", "nowhere"], "There is no cluster of stack 'nowhere'"),
         (["run", "--suite", "load", "--scenario", "baseline"], "not allowed with"),
         # A word said twice is not forgotten.
-        (["run", "--scenario", "kil-leader", "--scenario", "baseline", "--cluster", "{}"], "Did you mean 'kill-leader'?"),
+        (
+            ["run", "--scenario", "kil-leader", "--scenario", "baseline", "--cluster", "{}"],
+            "Did you mean 'kill-leader'?",
+        ),
     ],
 )
 def test_a_wrong_call_ends_with_64(
