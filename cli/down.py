@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cli.native import is_pulumi_chatter, run_shown
 from cli.repair import repair
@@ -45,11 +45,14 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"There is nothing of stack {stack} to take down.")
         return 0
     if known:
-        refuse_kept_data(stack)
-        bring_plugin(stack)
+        cloud = cloud_of(stack)
+        if cloud is not None:
+            resources = resources_of(stack)
+            refuse_kept_data(stack, resources)
+            bring_plugin(cloud, resources)
         flags = ["--yes", "--non-interactive", "--skip-preview", "--suppress-outputs"]
         argv = ["pulumi", "destroy", *flags, "--stack", stack]
-        run_shown(argv, hide=is_pulumi_chatter, timeout_s=CLOUD_TIMEOUT_S if on_cloud(stack) else None)
+        run_shown(argv, hide=is_pulumi_chatter, timeout_s=CLOUD_TIMEOUT_S if cloud else None)
         # What the user configured outlives the stack, as its description does.
         pulumi("stack", "rm", "--yes", "--preserve-config", "--stack", stack)
     if (record := record_of(stack)) is not None:  # hosts that Pulumi does not know (any more)
@@ -59,27 +62,31 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def on_cloud(stack: str) -> bool:
+def cloud_of(stack: str) -> str | None:
     from infra.description import CLOUDS, provider_of  # noqa: PLC0415 - with the packages of the description
 
-    return provider_of(ROOT / "infra" / "stacks" / f"{stack}.yaml") in CLOUDS
+    found = provider_of(ROOT / "infra" / "stacks" / f"{stack}.yaml")
+    return found if found in CLOUDS else None
 
 
-def bring_plugin(stack: str) -> None:
-    """It may be another checkout, or another machine, than the one that made the hosts: Pulumi itself fetches none."""
-    from infra.description import provider_of  # noqa: PLC0415 - with the packages of the description
-
-    provider = provider_of(ROOT / "infra" / "stacks" / f"{stack}.yaml")
-    if provider in plugins.VERSIONS:
-        plugins.ensure_plugin(provider, environment(), print)
-
-
-def refuse_kept_data(stack: str) -> None:
-    """Before the first machine is gone: Pulumi itself would find out when it comes to the volumes."""
-    if not on_cloud(stack):
-        return
+def resources_of(stack: str) -> list[dict[str, Any]]:
+    """As Pulumi has them on record, itself and its providers among them."""
     exported = json.loads(pulumi("stack", "export", "--stack", stack))
-    resources = (exported.get("deployment") or {}).get("resources") or []
+    return (exported.get("deployment") or {}).get("resources") or []
+
+
+def bring_plugin(name: str, resources: list[dict[str, Any]]) -> None:
+    """It may be another checkout, or another machine, than the one that made the hosts: Pulumi itself fetches none."""
+    if not any(f"pulumi:providers:{name}::" in entry.get("provider", "") for entry in resources):
+        return  # nothing of it was ever made, perhaps because the plugin could not be had
+    surroundings = environment()
+    # An older one that was built here takes hosts down as well: it need not be built anew for that.
+    if not plugins.is_there(name, surroundings):
+        plugins.ensure_plugin(name, surroundings, print)
+
+
+def refuse_kept_data(stack: str, resources: list[dict[str, Any]]) -> None:
+    """Before the first machine is gone: Pulumi itself would find out when it comes to the volumes."""
     # On libvirt a host's volumes say which one they are.
     kept = [entry["urn"].rpartition("::")[2].removesuffix("-data") for entry in resources if entry.get("protect")]
     if kept:

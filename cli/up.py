@@ -234,12 +234,12 @@ Look after it     ./kastellan status{tail}
 Native commands   eval "$(./kastellan env)", then for example
                     pulumi preview --stack {stack}
                     ansible {inventory}-m ping all
-Prove it          ./kastellan up{tail} --proof, or python -m validate run{other} --suite failover
-Take it down      ./kastellan down{tail}""")
+Prove it          ./kastellan up{tail} --proof, or python -m validate run{other} --suite failover""")
     if (master := spark_master(stack)) and (HOME / stack / "shared").is_dir():
         print(f"""Load by Spark     eval "$(./kastellan env{tail})", then
                     python -m validate run{other} --suite load --spark-master {master} \\
                       --ledger .kastellan/{stack}/shared""")
+    print(f"Take it down      ./kastellan down{tail}")
     clients = HOME / stack / "clients"
     if clients.is_dir():
         names = ", ".join(sorted(path.name for path in clients.iterdir()))

@@ -49,14 +49,15 @@ def kept_cluster(folder: Path, *, copied: bool = False) -> Cluster:
 def reading_spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A session that reads Kafka and judges; its event log shows what a plan gives away."""
     folder = tmp_path_factory.mktemp("spark")
-    # Also where the caller's shell names another: then there would be no event log to look into.
-    os.environ["SPARK_CONF_DIR"] = str(folder)
     (folder / "spark-defaults.conf").write_text(
         f"spark.eventLog.enabled true\nspark.eventLog.dir file://{folder}\nspark.eventLog.compress false\n",
         encoding="ascii",
     )
-    with spark_session(scratch=str(folder), jars=readback.jars()) as one:
-        yield one
+    with pytest.MonkeyPatch.context() as patch:
+        # Also where the caller's shell names another: then there would be no event log to look into.
+        patch.setenv("SPARK_CONF_DIR", str(folder))
+        with spark_session(scratch=str(folder), jars=readback.jars()) as one:
+            yield one
 
 
 @pytest.fixture

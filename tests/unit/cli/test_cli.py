@@ -150,38 +150,6 @@ def test_down_asks_where_it_can_and_refuses_where_it_cannot(monkeypatch: pytest.
     assert refusal.value.resolution == "./kastellan down local --yes"
 
 
-PROTECTED = [{"urn": "urn:a::Volume::broker-1", "protect": True}, {"urn": "urn:a::Instance::broker-1"}]
-
-
-@pytest.mark.parametrize("volume", ["broker-1", "broker-1-data"])
-def test_down_leaves_a_stack_alone_that_keeps_its_data(monkeypatch: pytest.MonkeyPatch, volume: str) -> None:
-    protected = [{"urn": f"urn:a::Volume::{volume}", "protect": True}, *PROTECTED[1:]]
-    monkeypatch.setattr(down, "pulumi", lambda *_: json.dumps({"deployment": {"resources": protected}}))
-    with pytest.raises(KastellanError) as refusal:
-        down.refuse_kept_data("openstack")
-    assert refusal.value.brief == "Stack openstack keeps its data: 1 volumes are protected."
-    assert refusal.value.details == "Those of broker-1."
-    assert "kastellan:keep_data false --stack openstack" in refusal.value.resolution
-    monkeypatch.setattr(down, "pulumi", lambda *_: json.dumps({"deployment": {"resources": PROTECTED[1:]}}))
-    down.refuse_kept_data("openstack")
-
-
-def test_down_asks_for_kept_data_before_the_first_machine_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
-    exported = json.dumps({"deployment": {"resources": PROTECTED}})
-    monkeypatch.setattr(down, "exists", lambda _: True)
-    monkeypatch.setattr(down, "repair", lambda _: [])
-    monkeypatch.setattr(down, "lay_out", lambda: None)
-    monkeypatch.setattr(down, "pulumi", lambda *_: exported)
-    monkeypatch.setattr(down, "run_shown", lambda *_, **__: pytest.fail("destroyed"))
-    with pytest.raises(KastellanError, match="keeps its data"):
-        down.run(build_parser().parse_args(["down", "openstack", "--yes"]))
-
-
-def test_down_of_a_stack_on_this_machine_asks_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(down, "pulumi", lambda *_: pytest.fail("asked"))
-    down.refuse_kept_data("local")
-
-
 DEAF = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('deaf', flush=True); signal.pause()"
 
 

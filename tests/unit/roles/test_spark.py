@@ -56,6 +56,7 @@ PLAY = """
           name: "{{ __spark_unit }}"
           rules: "{{ __spark_firewall_rules }}"
           defaults: "{{ __spark_defaults }}"
+          of_drivers: "{{ __spark_of_drivers }}"
           problems: "{{ __spark_inventory_problems }}"
           own_folders: "{{ __spark_own_folders }}"
           install_folders: "{{ __spark_install_folders }}"
@@ -121,6 +122,11 @@ def test_the_secret_is_in_settings_alone_and_turns_authentication_on(told: dict[
     assert {"spark.authenticate true", "spark.authenticate.secret hush", "spark.network.crypto.enabled true"} <= set(
         lines
     )
+
+
+def test_drivers_are_told_the_same_and_where_the_master_is(told: dict[str, Any]) -> None:
+    one = told["spark-worker-1"]
+    assert one["of_drivers"].removeprefix(one["defaults"]) == "# spark://198.18.0.31:7077\n"
 
 
 def test_tasks_that_are_told_a_secret_are_not_logged(told: dict[str, Any]) -> None:

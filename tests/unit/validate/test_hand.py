@@ -180,7 +180,7 @@ def test_a_short_session_brings_heartbeats_that_fit_it() -> None:
 
 def test_a_roll_is_sent_and_waited_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     now_s = [100.0]
-    monkeypatch.setattr(producer.time, "monotonic", lambda: now_s[0])  # type: ignore[attr-defined]
+    monkeypatch.setattr("validate.workload.producer.time.monotonic", lambda: now_s[0])
     lanes: list[Any] = [SimpleNamespace(number=n, sent=0) for n in range(2)]
     rolls = producer.Rolls(producer.Pace(None), lanes, 10, 5.0)
 

@@ -87,7 +87,7 @@ def test_another_assignment_than_the_groups_is_waited_for_as_long_as_a_dead_memb
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now_s = [100.0]
-    monkeypatch.setattr(consumer.time, "monotonic", lambda: now_s[0])  # type: ignore[attr-defined]
+    monkeypatch.setattr("validate.workload.consumer.time.monotonic", lambda: now_s[0])
     monkeypatch.setattr(Refusing, "error", KafkaError(KafkaError.INCONSISTENT_GROUP_PROTOCOL))
     one = member(monkeypatch, Refusing, session_timeout_ms=6000, heartbeat_ms=2000)
 
@@ -102,7 +102,7 @@ def test_another_assignment_than_the_groups_is_waited_for_as_long_as_a_dead_memb
 def test_what_another_error_says_is_not_taken_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Long after a refusal that may pass, a connection that breaks is only that."""
     now_s = [100.0]
-    monkeypatch.setattr(consumer.time, "monotonic", lambda: now_s[0])  # type: ignore[attr-defined]
+    monkeypatch.setattr("validate.workload.consumer.time.monotonic", lambda: now_s[0])
     one = member(monkeypatch, Fetching)
     one._on_error(KafkaError(KafkaError.INCONSISTENT_GROUP_PROTOCOL))
     now_s[0] += 3600
