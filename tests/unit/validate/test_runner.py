@@ -17,7 +17,7 @@ from common.errors import UsageError
 from common.wait import wait_until
 from tests.unit.validate.control import cluster, described
 from validate import scenario
-from validate.__main__ import main
+from validate.__main__ import main, parser
 from validate.faults.errors import NotHealed
 from validate.faults.record import OpenFault, Record
 from validate.ledger.from_json import arrow_schema
@@ -300,11 +300,6 @@ def test_without_ssh_a_scenario_with_faults_is_unknown_and_one_without_applies(t
         (["run", "--stack", "nowhere"], "There is no cluster of stack 'nowhere'"),
         (["heal", "--stack", "nowhere"], "There is no cluster of stack 'nowhere'"),
         (["run", "--suite", "load", "--scenario", "baseline"], "not allowed with"),
-        # A word said twice is not forgotten.
-        (
-            ["run", "--scenario", "kil-leader", "--scenario", "baseline", "--cluster", "{}"],
-            "Did you mean 'kill-leader'?",
-        ),
     ],
 )
 def test_a_wrong_call_ends_with_64(
@@ -313,6 +308,18 @@ def test_a_wrong_call_ends_with_64(
     path = described(tmp_path)
     assert main([word.format(path) for word in words]) == 64
     assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("--scenario kill-leader --scenario baseline all", ["kill-leader", "baseline", "all"]),
+        ("--check 5 --check 7", [5, 7]),
+    ],
+)
+def test_an_option_that_is_given_twice_counts_twice(words: str, told: list[Any]) -> None:
+    given = parser().parse_args(["run", *words.split()])
+    assert (given.scenario or given.check) == told
 
 
 def test_list_shows_every_scenario(capsys: pytest.CaptureFixture[str]) -> None:
